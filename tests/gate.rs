@@ -289,6 +289,22 @@ fn histories_hide_nothing_and_bring_nothing_back() -> Result<(), Failed> {
     let lines = project.lines(&[], 1)?;
     holds(lines.len() == 2 && lines.iter().all(|line| line.contains("`part`")), &format!("{lines:?}"))?;
 
+    // A file that never compiled refuses no commit; one that the change breaks does, with the same words.
+    let broken = "__global__ void broken(float* out) { out[0] = NOWHERE; }\n";
+    project.write("kernels/broken.cu", broken)?;
+    fs_err::remove_file(project.path("kernels/copy.cu"))?;
+    project.commit()?;
+    project.write("kernels/a.cu", &format!("// A comment.\n{}", project.read("kernels/a.cu")?))?;
+    let output = project.run(SINCE, 0)?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    holds(said.contains("1 source compiled neither in `HEAD` nor now"), &said)?;
+    project.git(&["add", "-A"])?;
+    project.run(&["--staged", "--quiet"], 0)?;
+    project.write("kernels/broken_too.cu", &broken.replace("void broken", "void broken_too"))?;
+    let lines = project.lines(SINCE, 4)?;
+    holds(lines.iter().any(|line| line.contains("NOWHERE")), &format!("{lines:?}"))?;
+    fs_err::remove_file(project.path("kernels/broken_too.cu"))?;
+
     // Nothing of a project is staged for the first commit.
     let fresh = Project(tempfile::tempdir()?);
     fresh.write("lmem.toml", "arch = [\"sm_90\"]\n")?;

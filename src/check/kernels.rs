@@ -31,13 +31,20 @@ fn measured(kernel: &CheckedKernel, unit: &str) -> MeasuredKernel {
         name: instance.name.clone(),
         arch: instance.arch.clone(),
         build: instance.build.clone(),
-        footprint: KernelFootprint { usage: instance.usage, occupancy_percent: percent(kernel) },
+        footprint: footprint(kernel),
     }
 }
 
-fn percent(kernel: &CheckedKernel) -> Option<u32> {
+fn footprint(kernel: &CheckedKernel) -> KernelFootprint {
     let usage = kernel.instance.usage;
     let shared = usage.shared.saturating_add(kernel.dynamic_shared.unwrap_or(0));
     let gpu = Arch::of(&kernel.instance.arch).gpu();
-    occupancy(gpu, usage.registers, shared, kernel.threads).map(|occupancy| occupancy.percent)
+    KernelFootprint {
+        stack_frame: usage.stack_frame,
+        spill_stores: usage.spill_stores,
+        spill_loads: usage.spill_loads,
+        registers: usage.registers,
+        shared: usage.shared,
+        occupancy_percent: occupancy(gpu, usage.registers, shared, kernel.threads).map(|occupancy| occupancy.percent),
+    }
 }

@@ -84,6 +84,8 @@ pub struct Outcome {
     pub ended: Option<ExitStatus>,
     /// The kernels, if they are compared with those of another version.
     kernels: Option<Version>,
+    /// Files that did not compile.
+    failing: BTreeSet<PathBuf>,
 }
 
 /// The surroundings of a run, replaceable for tests and other callers; the default is this machine.
@@ -216,10 +218,20 @@ fn check_once(
         };
         if let Some(since) = since.filter(|_| surroundings.compares_kernels) {
             // The revision may have kernels that are gone.
-            since.judge(&mut report, Some(Version::default()), &BTreeSet::new(), &workspace, cancel, talk)?;
+            let none = BTreeSet::new();
+            let now = since::Now { kernels: Some(Version::default()), changed: &none, failing: &none };
+            since.judge(&mut report, now, &workspace, cancel, talk)?;
         }
-        let fixes = Fixes::default();
-        return Ok(Outcome { report, workspace, failed: false, interrupted: false, fixes, ended, kernels: None });
+        return Ok(Outcome {
+            report,
+            workspace,
+            failed: false,
+            interrupted: false,
+            fixes: Fixes::default(),
+            ended,
+            kernels: None,
+            failing: BTreeSet::new(),
+        });
     }
     let (toolkit, record) = match &surroundings.recorded {
         Some((toolkit, record)) => (toolkit.clone(), Some(*record)),
@@ -284,7 +296,8 @@ fn check_once(
     builds::name_builds(&jobs, &mut reports);
     let mut kernels = surroundings.compares_kernels.then(|| kernels::version(&jobs, &reports));
     let summary = Summary { partition, ..summarize(&jobs, &reports) };
-    let failed = reports.iter().any(|report| report.failed);
+    let failing = jobs.iter().zip(&reports).filter(|(_, report)| report.failed).map(|(job, _)| job.unit.path());
+    let mut failing: BTreeSet<PathBuf> = failing.collect();
     let diagnostics = jobs.iter().zip(&mut reports).map(|(job, report)| {
         let diagnostics = std::mem::take(&mut report.diagnostics);
         let leveled = |diagnostic| leveled_by_place(diagnostic, job, arguments, &workspace);
@@ -298,8 +311,11 @@ fn check_once(
         return Err(CheckError::Interrupted);
     }
     if let Some(since) = since {
-        since.judge(&mut report, kernels.take(), &changed, &workspace, cancel, talk)?;
+        let now = since::Now { kernels: kernels.take(), changed: &changed, failing: &failing };
+        let before = since.judge(&mut report, now, &workspace, cancel, talk)?;
+        failing.retain(|path| !before.contains(path));
     }
+    let failed = !failing.is_empty();
     let is_whole = since.is_none() && known::is_whole(arguments) && !failed && !was_interrupted;
     known.judge(&mut report, is_whole, &workspace, talk)?;
     let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk };
@@ -312,7 +328,7 @@ fn check_once(
     // A Ctrl-C during the last compilation does not change the result, but still counts.
     let interrupted = was_interrupted || cancel.load(Ordering::Relaxed);
     report.summary.interrupted = interrupted;
-    Ok(Outcome { report, workspace, failed, interrupted, fixes, ended, kernels })
+    Ok(Outcome { report, workspace, failed, interrupted, fixes, ended, kernels, failing })
 }
 
 fn default_jobs() -> usize {

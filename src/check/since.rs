@@ -81,6 +81,16 @@ impl Revision {
     }
 }
 
+/// What a run found, to be compared.
+pub struct Now<'a> {
+    /// All kernels, if they are compared.
+    pub kernels: Option<Version>,
+    /// Files that the change reaches.
+    pub changed: &'a BTreeSet<PathBuf>,
+    /// Files that do not compile.
+    pub failing: &'a BTreeSet<PathBuf>,
+}
+
 /// A comparison: the tree that is checked, and the revision that it is compared with.
 pub struct Since {
     /// The revision as the user names it.
@@ -195,33 +205,37 @@ impl Since {
         relative.is_none_or(|relative| self.changes.changed.contains(relative))
     }
 
-    /// Whether a remark is new: the change affects it, and the revision does not have it. Errors always stay, as the
-    /// run failed.
-    fn is_new_remark(&self, diagnostic: &Diagnostic, known: &Remarks) -> bool {
-        if matches!(diagnostic.code, Code::Lint(_)) || diagnostic.severity == Severity::Error {
+    /// Whether a remark is new: the change affects it, and the revision does not have it. Errors stay if the change makes
+    /// a file fail: one text may stand for several files.
+    fn is_new_remark(&self, diagnostic: &Diagnostic, known: &Remarks, has_failed: bool) -> bool {
+        if matches!(diagnostic.code, Code::Lint(_)) {
             return true;
+        }
+        if diagnostic.severity == Severity::Error {
+            return has_failed || !known.contains_key(&identity(diagnostic));
         }
         let file = diagnostic.primary.as_ref().map(|label| &label.span.file.path);
         let is_touched = self.is_everywhere() || file.is_none_or(|path| self.is_changed(path));
         is_touched && !known.contains_key(&identity(diagnostic))
     }
 
-    /// Keeps findings that the older revision does not have, or has with fewer bytes. `kernels` are those of this run,
-    /// if they are compared.
+    /// Keeps findings that the older revision does not have, or has with fewer bytes. Returns those of the failing files
+    /// that did not compile before either: the change is not to blame for them.
     ///
     /// # Errors
     /// The run was interrupted, or the toolkit has become unusable.
     pub(super) fn judge(
         &self,
         report: &mut Report,
-        kernels: Option<Version>,
-        changed: &BTreeSet<PathBuf>,
+        now: Now<'_>,
         workspace: &Workspace,
         cancel: &AtomicBool,
         talk: &Talk,
-    ) -> Result<(), CheckError> {
+    ) -> Result<BTreeSet<PathBuf>, CheckError> {
+        let Now { kernels, changed, failing } = now;
         let architectures = &report.summary.architectures;
         let mut old = self.old_report(changed, architectures, cancel, talk)?;
+        let never_compiled = self.never_compiled(old.as_ref(), failing, talk);
         let before = old.as_mut().and_then(|old| old.kernels.take());
         let (root, old_root) =
             old.as_ref().map_or((&workspace.root, &workspace.root), |old| (&workspace.root, &old.workspace.root));
@@ -232,10 +246,29 @@ impl Since {
         // A kernel may move between files that the change reaches.
         let baseline = Baseline::of(old).with_files(name).following(&report.diagnostics);
         let tally = baseline.apply(&mut report.diagnostics, Against::Revision(&self.name));
-        report.diagnostics.retain(|diagnostic| self.is_new_remark(diagnostic, &remarks));
+        let has_failed = failing.len() > never_compiled.len();
+        report.diagnostics.retain(|diagnostic| self.is_new_remark(diagnostic, &remarks, has_failed));
         report.summary.since = Some(SinceTally { revision: self.name.clone(), changed_units: changed.len(), tally });
+        report.summary.failed_units = report.summary.failed_units.saturating_sub(never_compiled.len());
         report.count_findings();
-        Ok(())
+        Ok(never_compiled)
+    }
+
+    /// The files that compile neither now nor in the older revision; says so, and which ones only failed then.
+    fn never_compiled(&self, old: Option<&Outcome>, failing: &BTreeSet<PathBuf>, talk: &Talk) -> BTreeSet<PathBuf> {
+        let then: BTreeSet<PathBuf> = old.map(|old| old.failing.clone()).unwrap_or_default();
+        let place = |path: &PathBuf| self.old.place(&self.old_name(&self.own(path)));
+        let never: BTreeSet<PathBuf> = failing.iter().filter(|path| then.contains(&place(path))).cloned().collect();
+        let name = &self.name;
+        if !never.is_empty() {
+            let sources = plural(never.len() as u64, "source");
+            talk.note(&format!("{sources} compiled neither in `{name}` nor now: nothing is known of their kernels"));
+        }
+        if then.len() > never.len() {
+            let sources = plural((then.len() - never.len()) as u64, "source");
+            talk.note(&format!("{sources} of `{name}` did not compile: all that is found there now counts as new"));
+        }
+        never
     }
 
     /// The kernels of both versions that the change reaches.
@@ -307,17 +340,7 @@ impl Since {
         };
         let silent = Talk { quiet: true, verbosity: 0 };
         match check_once(&surroundings, &moved, None, None, cancel, &silent) {
-            Ok(outcome) => {
-                let failed = outcome.report.summary.failed_units;
-                if failed > 0 {
-                    let sources = plural(failed as u64, "source");
-                    talk.note(&format!(
-                        "{sources} of `{}` did not compile: all that is found there now counts as new",
-                        self.name
-                    ));
-                }
-                Ok(Some(outcome))
-            }
+            Ok(outcome) => Ok(Some(outcome)),
             Err(error @ (CheckError::Discover(_) | CheckError::Config(_))) => {
                 // The revision may have no project yet, or unknown keys in its settings.
                 talk.note(&format!("`{}` could not be checked ({error}): all that is found counts as new", self.name));

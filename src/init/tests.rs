@@ -57,7 +57,7 @@ fn a_project_below_the_root_is_named() {
     assert!(text("tasks.json").contains(r#""args": ["lmem", "gpu", "--message-format""#));
     fs_err::rename(root.join("gpu/lmem.toml"), root.join("gpu/Cargo.toml")).unwrap();
     assert!(
-        text("pre-commit-config.yaml").contains("lmem --workspace --manifest-path gpu/Cargo.toml --quiet --staged")
+        text(".pre-commit-config.yaml").contains("lmem --workspace --manifest-path gpu/Cargo.toml --quiet --staged")
     );
     // A workspace around it checks all.
     fs_err::write(root.join("Cargo.toml"), "").unwrap();

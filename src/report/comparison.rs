@@ -135,17 +135,17 @@ struct Column {
 /// The columns that say something of a row.
 fn columns(kernels: &[KernelChange]) -> Vec<Column> {
     fn spills(kernel: &KernelChange) -> bool {
-        kernel.before.iter().chain(&kernel.after).any(|it| it.usage.spilled() > 0)
+        kernel.before.iter().chain(&kernel.after).any(|it| it.spill_stores + it.spill_loads > 0)
     }
     fn shared(kernel: &KernelChange) -> bool {
-        kernel.before.zip(kernel.after).is_some_and(|(before, after)| before.usage.shared != after.usage.shared)
+        kernel.before.zip(kernel.after).is_some_and(|(before, after)| before.shared != after.shared)
     }
     let all = [
-        Column { name: "stack frame", unit: " B", figure: |it| Some(it.usage.stack_frame), is_said: |_| true },
-        Column { name: "spill stores", unit: " B", figure: |it| Some(it.usage.spill_stores), is_said: spills },
-        Column { name: "spill loads", unit: " B", figure: |it| Some(it.usage.spill_loads), is_said: spills },
-        Column { name: "registers", unit: "", figure: |it| Some(it.usage.registers.into()), is_said: |_| true },
-        Column { name: "shared memory", unit: " B", figure: |it| Some(it.usage.shared), is_said: shared },
+        Column { name: "stack frame", unit: " B", figure: |it| Some(it.stack_frame), is_said: |_| true },
+        Column { name: "spill stores", unit: " B", figure: |it| Some(it.spill_stores), is_said: spills },
+        Column { name: "spill loads", unit: " B", figure: |it| Some(it.spill_loads), is_said: spills },
+        Column { name: "registers", unit: "", figure: |it| Some(it.registers.into()), is_said: |_| true },
+        Column { name: "shared memory", unit: " B", figure: |it| Some(it.shared), is_said: shared },
         Column { name: "occupancy", unit: " %", figure: |it| it.occupancy_percent.map(u64::from), is_said: |_| true },
     ];
     all.into_iter().filter(|column| kernels.iter().any(column.is_said)).collect()
@@ -256,15 +256,15 @@ fn marked(column: &Column, kernel: &KernelChange) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
-    use lmem_base::diagnostic::{ResourceUsage, Summary};
+    use lmem_base::diagnostic::Summary;
     use snapbox::{IntoData, assert_data_eq, str};
 
     use super::*;
     use crate::report::samples;
 
     fn footprint(stack_frame: u64, spill_stores: u64, registers: u32) -> KernelFootprint {
-        let usage = ResourceUsage { stack_frame, spill_stores, registers, ..ResourceUsage::default() };
-        KernelFootprint { usage, occupancy_percent: (registers < 200).then_some(50) }
+        let occupancy_percent = (registers < 200).then_some(50);
+        KernelFootprint { stack_frame, spill_stores, spill_loads: 0, registers, shared: 0, occupancy_percent }
     }
 
     fn change(kernel: &str, arch: &str, change: ChangeKind, figures: [Option<KernelFootprint>; 2]) -> KernelChange {

@@ -5,16 +5,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::diagnostic::ResourceUsage;
 use crate::gpu::Arch;
 
 /// What one version's kernel takes on one architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct KernelFootprint {
-    #[serde(flatten)]
-    pub usage: ResourceUsage,
+    pub stack_frame: u64,
+    pub spill_stores: u64,
+    pub spill_loads: u64,
+    pub registers: u32,
+    pub shared: u64,
     /// Resident warps in percent of the architecture's maximum.
     pub occupancy_percent: Option<u32>,
+}
+
+impl KernelFootprint {
+    /// Bytes of local memory, in the frame and moved by spills; only for sorting.
+    fn local(&self) -> u64 {
+        self.stack_frame.saturating_add(self.spill_stores).saturating_add(self.spill_loads)
+    }
 }
 
 /// A kernel of one version, on one architecture.
@@ -215,9 +224,9 @@ fn kind(before: Option<&KernelFootprint>, after: Option<&KernelFootprint>) -> Op
         (None, Some(_)) => return Some(ChangeKind::New),
         (Some(_), None) => return Some(ChangeKind::Removed),
         (Some(before), Some(after)) if before == after => return None,
-        (Some(before), Some(after)) => (before.usage, after.usage),
+        (Some(before), Some(after)) => (before, after),
     };
-    let figures = |usage: ResourceUsage| [usage.stack_frame, usage.spill_stores, usage.spill_loads];
+    let figures = |it: &KernelFootprint| [it.stack_frame, it.spill_stores, it.spill_loads];
     let both = || figures(before).into_iter().zip(figures(after));
     Some(match (both().any(|(before, after)| after > before), both().any(|(before, after)| after < before)) {
         (true, true) => ChangeKind::MoreAndLess,
@@ -230,8 +239,7 @@ fn kind(before: Option<&KernelFootprint>, after: Option<&KernelFootprint>) -> Op
 /// The kernel with the largest increase on any architecture first, and the architectures of a kernel together.
 fn sort(kernels: &mut [KernelChange]) {
     let local = |footprint: Option<&KernelFootprint>| {
-        let bytes = footprint.map_or(0, |it| it.usage.stack_frame.saturating_add(it.usage.spilled()));
-        i64::try_from(bytes).unwrap_or(i64::MAX)
+        i64::try_from(footprint.map_or(0, KernelFootprint::local)).unwrap_or(i64::MAX)
     };
     let growth = |it: &KernelChange| local(it.after.as_ref()).saturating_sub(local(it.before.as_ref()));
     let name = |it: &KernelChange| (it.file.clone(), it.kernel.clone(), it.build.clone());
@@ -251,14 +259,21 @@ mod tests {
     use super::*;
 
     fn kernel(unit: &str, name: &str, stack_frame: u64) -> MeasuredKernel {
-        let usage = ResourceUsage { stack_frame, registers: 20, ..ResourceUsage::default() };
+        let footprint = KernelFootprint {
+            stack_frame,
+            spill_stores: 0,
+            spill_loads: 0,
+            registers: 20,
+            shared: 0,
+            occupancy_percent: Some(100),
+        };
         MeasuredKernel {
             unit: unit.to_string(),
             place: None,
             name: name.to_string(),
             arch: "sm_90".to_string(),
             build: None,
-            footprint: KernelFootprint { usage, occupancy_percent: Some(100) },
+            footprint,
         }
     }
 
@@ -329,11 +344,11 @@ mod tests {
     #[test]
     fn registers_alone_are_no_more_local_memory() {
         let mut after = kernel("a.cu", "k", 8);
-        after.footprint.usage.registers = 40;
+        after.footprint.registers = 40;
         let comparison = compared(&[kernel("a.cu", "k", 8)], &[after.clone()]);
         assert_eq!(comparison.kernels[0].change, ChangeKind::SameLocalMemory);
-        after.footprint.usage.stack_frame = 0;
-        after.footprint.usage.spill_loads = 4;
+        after.footprint.stack_frame = 0;
+        after.footprint.spill_loads = 4;
         let comparison = compared(&[kernel("a.cu", "k", 8)], &[after]);
         assert_eq!(comparison.kernels[0].change, ChangeKind::MoreAndLess);
     }
