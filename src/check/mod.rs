@@ -359,7 +359,7 @@ fn sandbox(arguments: &CheckArgs, workspace: &Workspace, toolkit: &Toolkit, curr
     let typed = arguments.allow_read.iter().chain(&arguments.include_dir);
     let allowed: Vec<_> = typed.map(|path| current.join(path)).collect();
     let memory = (arguments.memory > 0).then(|| arguments.memory.saturating_mul(1 << 20));
-    Sandbox::new(&workspace.places, &allowed, toolkit, cuda_toolkit::managed_folder(), memory)
+    Sandbox::new(&workspace.places, &allowed, toolkit, cuda_toolkit::fetched_folders(), memory)
 }
 
 /// Output of cargo from earlier runs in this folder.
