@@ -299,6 +299,7 @@ fn files() -> Result<(), Failed> {
         let project = Project(tempfile::tempdir()?);
         fs_err::create_dir(project.path(".git"))?;
         fs_err::write(project.path(manifest), "")?;
+        fs_err::write(project.path("CMakeLists.txt"), "")?;
         let arguments = ["init", "--github", "--gitlab", "--pre-commit"];
         project.run(Command::new("cargo-lmem").args(arguments), true)?;
         let workflow = ".github/workflows/lmem.yml";
