@@ -1,6 +1,5 @@
 //! Entry point: from arguments to an exit code.
 
-use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -13,7 +12,8 @@ use clap::{CommandFactory, Parser};
 
 use cargo_lmem::check::{CheckError, Outcome, Surroundings, check_in};
 use cargo_lmem::cli::{
-    CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, ExplainArgs, InitArgs, MessageFormat, RunArgs,
+    CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, DiffArgs, ExplainArgs, InitArgs, MessageFormat,
+    RunArgs,
 };
 use cargo_lmem::init::{Fate, InitError};
 use cargo_lmem::{cache, cli, compile, fix, git, in_force, init, lsp, report, run, with_check};
@@ -54,6 +54,7 @@ fn main() -> ExitCode {
         },
         Some(Command::Check(arguments)) => run_check(&arguments, &cancel),
         Some(Command::Run(arguments)) => return run_program(&arguments, &cancel),
+        Some(Command::Diff(arguments)) => run_diff(&arguments, &cancel),
         Some(Command::Explain(arguments)) => explain(&arguments),
         Some(Command::Toolkit(arguments)) => cuda_toolkit::command::run(&arguments.command, None, &cancel)
             .map_or_else(|error| toolkit_error(&error), |()| Exit::Clean),
@@ -87,7 +88,8 @@ fn install_handler(cancel: &Arc<AtomicBool>) {
 
 /// Runs a program and checks its kernels. The exit code is the check's; without findings it is the program's.
 fn run_program(arguments: &RunArgs, cancel: &AtomicBool) -> ExitCode {
-    let (exit, ended) = checked(&arguments.check, Some(&arguments.command), cancel);
+    let surroundings = Surroundings { program: Some(&arguments.command), ..Surroundings::default() };
+    let (exit, ended) = checked(&arguments.check, surroundings, cancel);
     match (exit, ended) {
         (Exit::Clean, Some(status)) if !status.success() => {
             // The code that shells use for a program ended by a signal.
@@ -121,11 +123,23 @@ fn unwritable(output: &Path) -> Option<Exit> {
 }
 
 fn run_check(arguments: &CheckArgs, cancel: &AtomicBool) -> Exit {
-    checked(arguments, None, cancel).0
+    checked(arguments, Surroundings::default(), cancel).0
 }
 
-fn checked(arguments: &CheckArgs, program: Option<&[OsString]>, cancel: &AtomicBool) -> (Exit, Option<ExitStatus>) {
-    let surroundings = Surroundings { program, ..Surroundings::default() };
+/// Shows what kernels take beside a revision. Findings are no failure: the table decides nothing.
+fn run_diff(arguments: &DiffArgs, cancel: &AtomicBool) -> Exit {
+    let check = match arguments.as_check() {
+        Ok(check) => check,
+        Err(message) => return check_error(&CheckError::Usage(message)),
+    };
+    let surroundings = Surroundings { compares_kernels: true, ..Surroundings::default() };
+    match checked(&check, surroundings, cancel).0 {
+        Exit::Findings => Exit::Clean,
+        exit => exit,
+    }
+}
+
+fn checked(arguments: &CheckArgs, surroundings: Surroundings<'_>, cancel: &AtomicBool) -> (Exit, Option<ExitStatus>) {
     let start = Instant::now();
     set_color(arguments.color);
     let targets = cli::targets(&arguments.output, arguments.message_format);

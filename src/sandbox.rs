@@ -69,6 +69,8 @@ pub struct Sandbox {
     tree: Places,
     /// Readable and executable paths.
     programs: Places,
+    /// The same, and possibly not there yet: headers are fetched when a file asks for them.
+    fetched: Vec<PathBuf>,
     /// Limit on the address space of each process, in bytes.
     memory: Option<u64>,
     /// Whether the kernel enforces the restrictions (Landlock).
@@ -91,14 +93,14 @@ impl Sandbox {
         tree: &Places,
         allowed: &[PathBuf],
         toolkit: &Toolkit,
-        managed: Option<PathBuf>,
+        fetched: Vec<PathBuf>,
         memory: Option<u64>,
     ) -> Self {
-        let programs =
-            SYSTEM.iter().map(PathBuf::from).chain(of_environment()).chain(of_toolkit(toolkit)).chain(managed);
+        let programs = SYSTEM.iter().map(PathBuf::from).chain(of_environment()).chain(of_toolkit(toolkit));
         Self {
             tree: tree.and(allowed.iter().cloned()),
             programs: Places::new(programs),
+            fetched,
             memory,
             is_on: enforced::is_available(),
             restricts: true,
@@ -119,8 +121,14 @@ impl Sandbox {
         if !self.restricts {
             return Places::new([PathBuf::from("/")]);
         }
-        let folders = self.tree.folders().iter().chain(self.programs.folders()).chain(&unit.readable);
+        let programs = self.programs();
+        let folders = self.tree.folders().iter().chain(programs.folders()).chain(&unit.readable);
         Places::new(folders.cloned().chain([unit.writable.clone()]))
+    }
+
+    /// Paths that may be read and executed, with what has been fetched by now.
+    fn programs(&self) -> Places {
+        self.programs.and(self.fetched.iter().cloned())
     }
 
     /// Runs a compiler to its end.
@@ -144,7 +152,7 @@ impl Sandbox {
         // Landlock restricts a thread for good, so each compiler is started, and waited for, on a thread of its own.
         std::thread::scope(|scope| {
             let run = || {
-                enforced::restrict(&self.tree, &self.programs, unit, &program)?;
+                enforced::restrict(&self.tree, &self.programs(), unit, &program)?;
                 process::run(command, input, limit, cancel)
             };
             scope.spawn(run).join().unwrap_or_else(|_| Err(io::Error::other("a thread ended early")))
@@ -307,6 +315,29 @@ mod tests {
         sandbox.run(&mut command, &unit, b"", Duration::from_secs(20), &AtomicBool::new(false)).unwrap()
     }
 
+    /// cuRAND's headers come in the middle of a run.
+    #[test]
+    fn what_is_fetched_later_may_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs_err::create_dir(path("tree")).unwrap();
+        fs_err::create_dir(path("tmp")).unwrap();
+        let fetched = vec![path("cache/components")];
+        let sandbox = Sandbox::new(&Places::new([path("tree")]), &[], &Toolkit::absent(), fetched, None);
+        fs_err::create_dir_all(path("cache/components")).unwrap();
+        fs_err::write(path("cache/components/header"), "fetched").unwrap();
+        fs_err::write(path("cache/other"), "other").unwrap();
+        let unit = OfUnit { readable: Vec::new(), writable: path("tmp") };
+        assert!(sandbox.readable(&unit).hold_file(&path("cache/components/header")));
+        assert!(!sandbox.readable(&unit).hold_file(&path("cache/other")));
+        if sandbox.is_on() {
+            let output =
+                run(&sandbox, &path("tmp"), &format!("cd {0}; cat components/header other", path("cache").display()));
+            assert_eq!(String::from_utf8_lossy(&output.stdout), "fetched", "{}", output.text());
+        }
+        assert!(cuda_toolkit::fetched_folders().iter().any(|folder| folder.ends_with("components")));
+    }
+
     #[test]
     fn files_elsewhere_are_not_read_and_not_written() {
         let folder = tempfile::tempdir().unwrap();
@@ -317,7 +348,7 @@ mod tests {
         std::os::unix::fs::symlink(path("out/b"), path("tree/link")).unwrap();
         fs_err::write(path("tree/evil"), "#!/bin/sh\necho executed\n").unwrap();
         fs_err::set_permissions(path("tree/evil"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        let sandbox = Sandbox::new(&Places::new([path("tree")]), &[], &Toolkit::absent(), None, None);
+        let sandbox = Sandbox::new(&Places::new([path("tree")]), &[], &Toolkit::absent(), Vec::new(), None);
         if !sandbox.is_on() {
             return;
         }

@@ -1,6 +1,8 @@
 //! A lint's finding, and its conversion to a diagnostic.
 
-use lmem_base::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Location, Severity};
+use lmem_base::diagnostic::{
+    Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, LocalAccess, Location, Severity,
+};
 use lmem_frame::{CallAreaKind, KernelFrame, StackObject, StackObjectKind};
 use lmem_unit::TranslationUnit;
 
@@ -15,6 +17,8 @@ pub struct Claim {
     pub bytes: u64,
     /// Whether the cost is negligible: a few bytes, and no access in a loop.
     pub is_minor: bool,
+    /// The statements that access the object.
+    pub accesses: Vec<LocalAccess>,
 }
 
 /// Size of a negligible frame: one or two registers, stored and loaded once.
@@ -57,7 +61,9 @@ impl Claim {
     pub fn into_loudest(self, about: &Circumstances<'_>) -> Diagnostic {
         let finding = self.finding;
         let traffic = (finding.loads, finding.stores);
-        let kernels = about.frame.map(|frame| instance(frame, self.bytes, traffic, about)).into_iter().collect();
+        let accesses = self.accesses;
+        let kernel = about.frame.map(|frame| instance(frame, self.bytes, traffic, about));
+        let kernels = kernel.map(|kernel| KernelInstance { accesses, ..kernel }).into_iter().collect();
         Diagnostic {
             severity: Severity::Error,
             code: Code::Lint(self.lint.name),
@@ -104,5 +110,6 @@ pub fn instance(frame: &KernelFrame, bytes: u64, traffic: (u64, u64), about: &Ci
         build: None,
         flags: about.flags,
         loaded_at,
+        accesses: Vec::new(),
     }
 }

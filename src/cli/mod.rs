@@ -1,6 +1,7 @@
 //! What was typed on the command line.
 
 mod completions;
+mod diff;
 mod flags;
 mod manual;
 mod output;
@@ -15,6 +16,7 @@ use cuda_toolkit::command::ToolkitCommand;
 use lmem_project::discover::Scope;
 
 pub use completions::completions;
+pub use diff::DiffArgs;
 pub use manual::manual;
 pub use output::{Output, targets};
 pub use partition::Partition;
@@ -62,6 +64,8 @@ pub enum Command {
     Check(Box<CheckArgs>),
     /// Run a program, and check the kernels that it has NVRTC compile
     Run(Box<RunArgs>),
+    /// Show what kernels take beside an older revision: stack frames, spills, registers, occupancy
+    Diff(Box<DiffArgs>),
     /// Explain a lint: what it finds, why it costs, what to do
     Explain(ExplainArgs),
     /// List, install, locate or remove CUDA toolkits

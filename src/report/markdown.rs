@@ -29,22 +29,28 @@ fn page(report: &Report) -> String {
     if report.diagnostics.is_empty() {
         return text;
     }
-    // Writing to a string does not fail.
-    let _ = writeln!(text, "\n| | finding | place | bytes | kernels |\n|---|---|---|---:|---:|");
-    for diagnostic in &report.diagnostics {
-        let evidence = diagnostic.evidence.as_ref();
-        let at = diagnostic.primary.as_ref().map(|label| format!("`{}`", place(&label.span))).unwrap_or_default();
-        let bytes = evidence.map(|evidence| evidence.bytes.to_string()).unwrap_or_default();
-        let kernels = evidence.map(|evidence| evidence.kernels.len().to_string()).unwrap_or_default();
-        let severity = severity_word(diagnostic.severity);
-        let _ = writeln!(text, "| {severity} | {} | {at} | {bytes} | {kernels} |", cell(&diagnostic.message));
-    }
+    text.push_str(&findings(&report.diagnostics));
     text.push_str(&kernels(&report.diagnostics));
     for diagnostic in report.diagnostics.iter().take(MAX_DETAILS) {
         text.push_str(&details(diagnostic));
     }
     if let Some(more) = report.diagnostics.len().checked_sub(MAX_DETAILS).filter(|more| *more > 0) {
         let _ = writeln!(text, "\n… and {} in the table alone", plural(more as u64, "more finding"));
+    }
+    text
+}
+
+/// A table with a line for each finding.
+pub(super) fn findings(diagnostics: &[Diagnostic]) -> String {
+    let mut text = "\n| | finding | place | bytes | kernels |\n|---|---|---|---:|---:|\n".to_string();
+    for diagnostic in diagnostics {
+        let evidence = diagnostic.evidence.as_ref();
+        let at = diagnostic.primary.as_ref().map(|label| format!("`{}`", place(&label.span))).unwrap_or_default();
+        let bytes = evidence.map(|evidence| evidence.bytes.to_string()).unwrap_or_default();
+        let kernels = evidence.map(|evidence| evidence.kernels.len().to_string()).unwrap_or_default();
+        let severity = severity_word(diagnostic.severity);
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "| {severity} | {} | {at} | {bytes} | {kernels} |", cell(&diagnostic.message));
     }
     text
 }
@@ -118,7 +124,7 @@ fn fenced(language: &str, code: &str) -> String {
 }
 
 /// Text for a table cell, without line breaks, cell separators and HTML.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     html(&text.replace(['\n', '\r'], " ")).replace('|', "\\|")
 }
 

@@ -2,6 +2,7 @@
 //!
 //! `fold` merges diagnostics, `render` writes them. Equal diagnostics give equal bytes.
 
+mod comparison;
 pub mod editor;
 mod excerpt;
 mod facts;
@@ -92,6 +93,9 @@ impl PackageInfo {
 /// # Errors
 /// Writing to `out` fails.
 pub fn render(report: &Report, format: MessageFormat, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
+    if let Some(compared) = &report.comparison {
+        return comparison::render(compared, report, format, cx, out);
+    }
     match format {
         MessageFormat::Human => human::render(report, cx, out),
         MessageFormat::Short => short::render(report, out),

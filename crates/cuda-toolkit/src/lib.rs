@@ -169,9 +169,10 @@ pub fn cache_root() -> Result<PathBuf, ToolkitError> {
     Environment::of_process().cache_root()
 }
 
-/// The folder of managed toolkits, if the cache folder is known.
-pub fn managed_folder() -> Option<PathBuf> {
-    cache_root().ok().map(|root| root.join(install::TOOLKITS))
+/// The folders of what is fetched, if the cache folder is known: managed toolkits, and headers that a toolkit lacks.
+pub fn fetched_folders() -> Vec<PathBuf> {
+    let folders = |root: PathBuf| [install::TOOLKITS, install::COMPONENTS].map(|name| root.join(name)).to_vec();
+    cache_root().map(folders).unwrap_or_default()
 }
 
 /// A rejected place, with the reason.

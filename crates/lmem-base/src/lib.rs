@@ -3,6 +3,7 @@
 
 pub mod budget;
 pub mod casts;
+pub mod comparison;
 pub mod diagnostic;
 pub mod diff;
 pub mod digest;
