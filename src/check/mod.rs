@@ -39,6 +39,7 @@ use lmem_base::diagnostic::{Code, Diagnostic, FlagOrigin, Report, Severity, Summ
 use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
 use lmem_base::places;
+use lmem_base::threads;
 use lmem_extract::Extraction;
 use lmem_lints::{self, Levels, remark};
 use lmem_project::build_flags::CaptureError;
@@ -49,13 +50,13 @@ use lmem_unit::{MachineCode, TranslationUnit, UnitCode, declared_target};
 use crate::cache::{self, Cache, CargoMemory};
 use crate::cli::CheckArgs;
 use crate::compile::rescue::HeaderIndex;
-use crate::compile::unit::{Compiler, Shown, Target};
+use crate::compile::unit::{Compiler, Shown, Target, TotalTime};
 use crate::fix::vcs::{VcsError, VcsRules};
 use crate::fix::write::WriteError;
 use crate::gate::BaselineError;
 use crate::git::GitError;
 use crate::run::RunError;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{self, Sandbox};
 use crate::verify::Comparer;
 use crate::{fix, report};
 use progress::Progress;
@@ -308,7 +309,8 @@ fn check_once(
             let summary = Summary { partition, ..Summary::default() };
             finish(Vec::new(), Vec::new(), &extraction, &workspace, &levels, summary)
         };
-        return Ok(Outcome { report, workspace, failed: false, interrupted: false, fixes: Fixes::default(), ended });
+        let failed = !workspace.refused.is_empty();
+        return Ok(Outcome { report, workspace, failed, interrupted: false, fixes: Fixes::default(), ended });
     }
     let (toolkit, record) = match &surroundings.recorded {
         Some((toolkit, record)) => (toolkit.clone(), Some(*record)),
@@ -322,7 +324,9 @@ fn check_once(
         let folder = cuda_toolkit::component(toolkit, Component::Curand, arguments.offline, arguments.quiet, cancel);
         folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
     };
-    let sandbox = sandbox(arguments, &workspace, &toolkit, &current);
+    let threads = arguments.jobs.map_or_else(default_jobs, usize::from);
+    let memory = sandbox::Memory::new(arguments.memory, arguments.total_memory, threads);
+    let sandbox = sandbox(arguments, &workspace, &toolkit, &current, memory);
     if record.is_none() && !sandbox.is_on() {
         talk.note("this kernel has no Landlock: compilers may read all that you may; check no tree of strangers here");
     }
@@ -332,6 +336,7 @@ fn check_once(
         shows_suggestions: talk.verbosity > 1,
         compiler: Compiler {
             limit: Duration::from_secs(arguments.timeout),
+            total: TotalTime::from_now(Duration::from_secs(arguments.total_timeout)),
             sandbox: &sandbox,
             cancel,
             headers: HeaderIndex::new(&workspace.root),
@@ -343,7 +348,6 @@ fn check_once(
     };
     let jobs = jobs(&architectures, &workspace, &extraction, &Arc::new(toolkit), &levels, talk);
     let shared = Shared { source: record.unwrap_or(&compilers), root: &workspace.root, kernels };
-    let threads = arguments.jobs.map_or_else(default_jobs, usize::from);
     let mut reports = run_jobs(&jobs, &shared, threads, compilers.cache.as_ref(), talk);
     let was_interrupted = cancel.load(Ordering::Relaxed) || reports.iter().any(|report| report.interrupted);
     if was_interrupted {
@@ -371,7 +375,7 @@ fn check_once(
     say_what_happened(&jobs, &reports, talk);
     builds::name_builds(&jobs, &mut reports);
     let summary = Summary { partition, ..summarize(&jobs, &reports) };
-    let failed = reports.iter().any(|report| report.failed);
+    let failed = reports.iter().any(|report| report.failed) || !workspace.refused.is_empty();
     let diagnostics = jobs.iter().zip(&mut reports).map(|(job, report)| {
         let diagnostics = std::mem::take(&mut report.diagnostics);
         let leveled = |diagnostic| leveled_by_place(diagnostic, job, arguments, &workspace);
@@ -423,10 +427,15 @@ fn select_toolkit(
     Ok(toolkit)
 }
 
-fn sandbox(arguments: &CheckArgs, workspace: &Workspace, toolkit: &Toolkit, current: &Path) -> Sandbox {
+fn sandbox(
+    arguments: &CheckArgs,
+    workspace: &Workspace,
+    toolkit: &Toolkit,
+    current: &Path,
+    memory: Option<sandbox::Memory>,
+) -> Sandbox {
     let typed = arguments.allow_read.iter().chain(&arguments.include_dir);
     let allowed: Vec<_> = typed.map(|path| current.join(path)).collect();
-    let memory = (arguments.memory > 0).then(|| arguments.memory.saturating_mul(1 << 20));
     Sandbox::new(&workspace.places, &allowed, toolkit, cuda_toolkit::managed_folder(), memory)
 }
 
@@ -630,23 +639,19 @@ fn run_jobs(
     let next = AtomicUsize::new(0);
     let reports: Mutex<Vec<Option<UnitReport>>> = Mutex::new(jobs.iter().map(|_| None).collect());
     let progress = Progress::new("Checking", jobs.len(), talk.quiet);
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(jobs.len()) {
-            scope.spawn(|| {
-                while let Some(index) = order.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
-                    let job = &jobs[index];
-                    progress.start(&job.unit.name);
-                    let start = Instant::now();
-                    let report = check_unit(job.unit, &job.target, job.levels, shared);
-                    progress.finish(&job.unit.name);
-                    if let Some(cache) = cache.filter(|_| !report.cached) {
-                        cache.took(job.unit, &job.target.architecture, start.elapsed());
-                    }
-                    if let Ok(mut reports) = reports.lock() {
-                        reports[index] = Some(report);
-                    }
-                }
-            });
+    threads::work_on(threads.min(jobs.len()), || {
+        while let Some(index) = order.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
+            let job = &jobs[index];
+            progress.start(&job.unit.name);
+            let start = Instant::now();
+            let report = check_unit(job.unit, &job.target, job.levels, shared);
+            progress.finish(&job.unit.name);
+            if let Some(cache) = cache.filter(|_| !report.cached) {
+                cache.took(job.unit, &job.target.architecture, start.elapsed());
+            }
+            if let Ok(mut reports) = reports.lock() {
+                reports[index] = Some(report);
+            }
         }
     });
     progress.clear();
@@ -772,6 +777,7 @@ fn finish(
     let settings = workspace.unmatched.iter().map(|setting| remarks::unmatched(setting, &workspace.root));
     let remarks = remarks.into_iter().chain(settings).chain(not_analysed::not_analysed(extraction, workspace));
     units.push(remarks.filter_map(|remark| leveled_by_file(remark, workspace, levels)).collect());
+    units.push(not_analysed::refused(workspace));
     summary.not_analysed = extraction.unresolved.len();
     let diagnostics = report::fold_units(units);
     let mut report = Report { diagnostics, summary, ..Report::default() };

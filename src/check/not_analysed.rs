@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lmem_base::diagnostic::{Code, Diagnostic, Label, Severity};
+use lmem_base::diagnostic::{Code, Diagnostic, Help, Label, Severity};
 use lmem_extract::Extraction;
 use lmem_project::discover::Workspace;
 use lmem_unit::Unresolved;
@@ -19,6 +19,24 @@ pub(super) fn not_analysed(extraction: &Extraction, workspace: &Workspace) -> Ve
         by_reason.entry((package, &unresolved.reason)).or_default().push(unresolved);
     }
     by_reason.into_iter().map(|((package, reason), texts)| note(package, reason, &texts)).collect()
+}
+
+/// An error for each source whose name keeps it from being checked.
+pub(super) fn refused(workspace: &Workspace) -> Vec<Diagnostic> {
+    let help = "rename it, or leave it out with `exclude` in `[package.metadata.lmem]`".to_string();
+    let error = |message: &String| Diagnostic {
+        severity: Severity::Error,
+        code: Code::Tool("refused"),
+        message: message.clone(),
+        primary: None,
+        secondary: Vec::new(),
+        notes: Vec::new(),
+        help: vec![Help { message: help.clone() }],
+        suggestions: Vec::new(),
+        evidence: None,
+        package: None,
+    };
+    workspace.refused.iter().map(error).collect()
 }
 
 fn note(package: Option<String>, reason: &str, texts: &[&Unresolved]) -> Diagnostic {

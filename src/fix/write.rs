@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::FixedFile;
-
-/// Prefix of temporary files, until they are renamed.
-const PREFIX: &str = ".cargo-lmem-";
+use lmem_base::guardian::{FILE_PREFIX, Kept};
 
 /// Number of random characters in their names.
 const RANDOM_LETTERS: usize = 6;
@@ -16,7 +14,7 @@ const RANDOM_LETTERS: usize = 6;
 /// Whether a path is a temporary file that was never renamed.
 pub(super) fn is_left_over(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let rest = name.strip_prefix(PREFIX).unwrap_or_default();
+    let rest = name.strip_prefix(FILE_PREFIX).unwrap_or_default();
     rest.len() == RANDOM_LETTERS && rest.bytes().all(|letter| letter.is_ascii_alphanumeric())
 }
 
@@ -57,6 +55,8 @@ struct Prepared<'f> {
     fixed: &'f FixedFile,
     path: PathBuf,
     file: tempfile::NamedTempFile,
+    /// Removes the file if this process is killed before it has its place.
+    _kept: Kept,
 }
 
 fn prepare<'f>(fixed: &'f FixedFile, root: &Path) -> Result<Prepared<'f>, WriteError> {
@@ -70,17 +70,17 @@ fn prepare<'f>(fixed: &'f FixedFile, root: &Path) -> Result<Prepared<'f>, WriteE
     if permissions.readonly() {
         return Err(WriteError::ReadOnly(name()));
     }
-    // The name is hidden and has no source extension, so that nothing compiles it if this process is killed here.
     let mut builder = tempfile::Builder::new();
     let mut file =
-        builder.prefix(PREFIX).rand_bytes(RANDOM_LETTERS).tempfile_in(path.parent().unwrap_or(&root)).map_err(io)?;
+        builder.prefix(FILE_PREFIX).rand_bytes(RANDOM_LETTERS).tempfile_in(path.parent().unwrap_or(&root)).map_err(io)?;
+    let kept = Kept::file(file.path());
     file.write_all(fixed.text.as_bytes()).map_err(io)?;
     file.as_file().set_permissions(permissions).map_err(io)?;
     file.as_file().sync_all().map_err(io)?;
     if fs_err::read(&path).map_err(io)? != fixed.file.text().as_bytes() {
         return Err(WriteError::Changed(name()));
     }
-    Ok(Prepared { fixed, path, file })
+    Ok(Prepared { fixed, path, file, _kept: kept })
 }
 
 fn io(fixed: &FixedFile, error: std::io::Error) -> WriteError {

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use crate::guardian::{FILE_PREFIX, Kept};
+
 /// Writes to a temporary file in the same folder and renames it. A concurrent reader sees the old content or the new
 /// one.
 ///
@@ -17,6 +19,15 @@ pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     file.write_all(content)?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Gives a place in the tree a new content, whatever is there: a link is replaced and not followed. The file has the
+/// system's default permissions, as any file that the user makes.
+///
+/// # Errors
+/// The folder cannot be written to.
+pub fn write_anew(path: &Path, content: &[u8]) -> io::Result<()> {
+    replace(path, content, None)
 }
 
 /// Writes an output to a path that the user chose. A regular file is replaced atomically and keeps its permissions; a
@@ -46,7 +57,8 @@ fn replace(path: &Path, content: &[u8], permissions: Option<Permissions>) -> io:
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     // The system applies the user's umask to this mode.
-    let mut file = builder.prefix(".cargo-lmem-").permissions(Permissions::from_mode(0o666)).tempfile_in(folder)?;
+    let mut file = builder.prefix(FILE_PREFIX).permissions(Permissions::from_mode(0o666)).tempfile_in(folder)?;
+    let _kept = Kept::file(file.path());
     file.write_all(content)?;
     if let Some(permissions) = permissions {
         file.as_file().set_permissions(permissions)?;
