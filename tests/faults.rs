@@ -129,8 +129,9 @@ fn each_fault(arguments: &[&str], holds: impl Fn(&Place, &Ended, &str) -> Result
             };
             let is_kept = !(ended.code == PANIC || ended.code >= SIGNAL || ended.stderr.contains("panicked"));
             check(is_kept.then_some(()).ok_or(format!("it ends with {}", ended.code)));
-            let is_said = ended.code == 0 || ended.code == clean.code || ended.stderr.contains("error");
-            check(is_said.then_some(()).ok_or(format!("it ends with {} and without an error", ended.code)));
+            let report = fs_err::read_to_string(place.path("out/report.json")).unwrap_or_default();
+            let says_error = [&ended.stderr, &ended.stdout, &report].iter().any(|text| text.contains("error"));
+            check((ended.code == 0 || ended.code == clean.code || says_error).then_some(()).ok_or(format!("it ends with {} and without an error", ended.code)));
             check(holds(&place, &ended, &clean.stdout));
             let left: Vec<PathBuf> = place.names("tmp").into_iter().skip(1).collect();
             check(left.is_empty().then_some(()).ok_or(format!("left: {left:?}")));
@@ -143,10 +144,15 @@ fn each_fault(arguments: &[&str], holds: impl Fn(&Place, &Ended, &str) -> Result
     assert!(problems.is_empty(), "{} problems\n{}", problems.len(), problems.join("\n---\n"));
 }
 
+/// Each line, and there is an end to the last.
+fn is_json_lines(text: &str) -> bool {
+    let is_json = |line: &str| serde_json::from_str::<serde_json::Value>(line).is_ok();
+    text.ends_with('\n') && text.lines().all(is_json)
+}
+
 fn is_whole_report(place: &Place, ended: &Ended) -> Result<(), String> {
     let text = fs_err::read_to_string(place.path("out/report.json")).map_err(|error| error.to_string())?;
-    let is_json = text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok());
-    match (text == OLD, is_json && text.lines().count() > 1) {
+    match (text == OLD, is_json_lines(&text)) {
         (true, _) if ended.code == 0 => Err("it ends well and wrote nothing".to_string()),
         (true, _) | (_, true) => Ok(()),
         _ => Err(format!("half a report: {text}")),
@@ -163,7 +169,7 @@ fn has_no_left_over(place: &Place, below: &str) -> Result<(), String> {
 
 #[test]
 fn reports_are_whole_or_as_they_were() {
-    let arguments = ["--offline", "--message-format", "json", "--output", "../out/report.json", "."];
+    let arguments = ["--offline", "--message-format", "json", "--output", "../out/report.json", "kernels.cubin"];
     each_fault(&arguments, |place, ended, _| {
         is_whole_report(place, ended)?;
         has_no_left_over(place, "out")
@@ -172,7 +178,7 @@ fn reports_are_whole_or_as_they_were() {
 
 #[test]
 fn findings_are_shown_or_an_error_says_why_not() {
-    each_fault(&["--offline", "--message-format", "short", "."], |_, ended, clean| {
+    each_fault(&["--offline", "--message-format", "short", "kernels.cubin"], |_, ended, clean| {
         // Without an error, all findings are there: a fault must not make a check green.
         match ended.code == 0 && ended.stdout != clean && !ended.stderr.contains("error") {
             true => Err("findings are missing, and nothing is said".to_string()),
@@ -183,10 +189,11 @@ fn findings_are_shown_or_an_error_says_why_not() {
 
 #[test]
 fn baselines_are_whole_or_not_there() {
-    each_fault(&["--offline", "--write-baseline", "."], |place, ended, _| {
+    each_fault(&["--offline", "--write-baseline", "kernels.cubin"], |place, ended, _| {
         has_no_left_over(place, "tree")?;
         match fs_err::read_to_string(place.path("tree/lmem-baseline.json")) {
-            Ok(text) => serde_json::from_str::<serde_json::Value>(&text).map(drop).map_err(|error| error.to_string()),
+            Ok(text) if is_json_lines(&text) => Ok(()),
+            Ok(text) => Err(format!("half a baseline: {text}")),
             Err(_) if ended.code == 0 => Err("it ends well and wrote nothing".to_string()),
             Err(_) => Ok(()),
         }
@@ -195,7 +202,7 @@ fn baselines_are_whole_or_not_there() {
 
 #[test]
 fn files_for_ci_are_whole_or_not_there() {
-    each_fault(&["init", "github"], |place, ended, _| {
+    each_fault(&["init", "--github"], |place, ended, _| {
         has_no_left_over(place, "tree")?;
         let written = place.path("tree/.github/workflows/lmem.yml");
         match fs_err::read_to_string(&written) {
@@ -211,7 +218,7 @@ fn files_for_ci_are_whole_or_not_there() {
 /// The guardian removes what a run leaves that is killed: between the file and its place, above all.
 #[test]
 fn a_kill_leaves_nothing() {
-    let arguments = ["--offline", "--message-format", "json", "--output", "../out/report.json", "."];
+    let arguments = ["--offline", "--message-format", "json", "--output", "../out/report.json", "kernels.cubin"];
     let mut problems = Vec::new();
     for family in ["open", "write", "rename"] {
         let Some(clean) = Place::new().run(&arguments, family, 0, "0") else { return };

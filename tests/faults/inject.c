@@ -39,7 +39,7 @@ static const int writes[] = {SYS_write, SYS_pwrite64, SYS_writev, SYS_ftruncate,
 static const int renames[] = {SYS_rename, SYS_renameat, SYS_renameat2, SYS_link,   SYS_linkat,
                               SYS_unlink, SYS_unlinkat, SYS_mkdir,     SYS_mkdirat, SYS_rmdir, -1};
 static const int spawns[] = {SYS_fork, SYS_vfork, SYS_clone, SYS_clone3, SYS_execve, SYS_pipe2, -1};
-static const int waits[] = {SYS_wait4, SYS_waitid, SYS_poll, -1};
+static const int waits[] = {SYS_wait4, SYS_waitid, -1};
 static const int reads[] = {SYS_read, SYS_pread64, SYS_readlink, SYS_readlinkat, SYS_getdents64, SYS_statx, SYS_fstat, -1};
 
 static const struct family {

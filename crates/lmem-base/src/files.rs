@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use crate::guardian::{FILE_PREFIX, Kept};
+use crate::guardian::Replacement;
 
 /// Writes to a temporary file in the same folder and renames it. A concurrent reader sees the old content or the new
 /// one.
@@ -55,16 +55,12 @@ fn replace(path: &Path, content: &[u8], permissions: Option<Permissions>) -> io:
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // The system applies the user's umask to this mode.
-    let mut file = builder.prefix(FILE_PREFIX).permissions(Permissions::from_mode(0o666)).tempfile_in(folder)?;
-    let _kept = Kept::file(file.path());
-    file.write_all(content)?;
+    let file = Replacement::new(folder, 0o666)?;
+    file.as_file().write_all(content)?;
     if let Some(permissions) = permissions {
         file.as_file().set_permissions(permissions)?;
     }
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    file.persist(path)
 }
 
 fn write_into(path: &Path, content: &[u8]) -> io::Result<()> {

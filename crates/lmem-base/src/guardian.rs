@@ -6,8 +6,10 @@
 //! not taken back. It is started with the first of them; a run that compiles and writes nothing has none.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Stdio};
@@ -15,6 +17,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use tempfile::NamedTempFile;
 
 /// Prefix of temporary folders. The guardian removes nothing with another name.
 pub const FOLDER_PREFIX: &str = "cargo-lmem-";
@@ -54,8 +57,8 @@ impl Kept {
         Self::note(format!("group {leader}").into_bytes())
     }
 
-    /// A file that is removed unless it is renamed.
-    pub fn file(path: &Path) -> Self {
+    /// A file that is removed unless it is renamed. It need not be there yet.
+    fn file(path: &Path) -> Self {
         start();
         Self::note([b"file ", path.as_os_str().as_bytes()].concat())
     }
@@ -102,7 +105,7 @@ fn start() {
 pub struct Folder {
     // Removed by `drop`, which tries more than once.
     path: PathBuf,
-    _kept: Kept,
+    _kept: Option<Kept>,
 }
 
 impl Folder {
@@ -111,8 +114,13 @@ impl Folder {
     /// # Errors
     /// The folder cannot be created.
     pub fn new() -> std::io::Result<Self> {
-        let path = tempfile::Builder::new().prefix(FOLDER_PREFIX).tempdir()?.keep();
-        let kept = Kept::folder(&path);
+        let mut kept = None;
+        // The guardian is told first: a kill can come right after the folder is made.
+        let made = tempfile::Builder::new().prefix(FOLDER_PREFIX).make_in(std::env::temp_dir(), |path| {
+            kept = Some(Kept::folder(path));
+            std::fs::DirBuilder::new().mode(0o700).create(path)
+        })?;
+        let path = made.into_temp_path().keep()?;
         Ok(Self { path, _kept: kept })
     }
 
@@ -124,6 +132,45 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         remove_folder(&self.path);
+    }
+}
+
+/// A file for new content, beside the one whose place it takes. It is removed if this process ends before that.
+#[derive(Debug)]
+pub struct Replacement {
+    file: NamedTempFile,
+    _kept: Option<Kept>,
+}
+
+impl Replacement {
+    /// Number of random characters in the names.
+    pub const RANDOM_LETTERS: usize = 6;
+
+    /// An empty file in a folder. The system applies the user's umask to `mode`.
+    ///
+    /// # Errors
+    /// The folder cannot be written to.
+    pub fn new(folder: &Path, mode: u32) -> std::io::Result<Self> {
+        let mut kept = None;
+        let mut builder = tempfile::Builder::new();
+        let builder = builder.prefix(FILE_PREFIX).rand_bytes(Self::RANDOM_LETTERS);
+        let file = builder.make_in(folder, |path| {
+            kept = Some(Kept::file(path));
+            File::options().read(true).write(true).create_new(true).mode(mode).open(path)
+        })?;
+        Ok(Self { file, _kept: kept })
+    }
+
+    pub fn as_file(&self) -> &File {
+        self.file.as_file()
+    }
+
+    /// Puts the file in its place.
+    ///
+    /// # Errors
+    /// It cannot be renamed; it is then removed.
+    pub fn persist(self, path: &Path) -> std::io::Result<()> {
+        self.file.persist(path).map(drop).map_err(|error| error.error)
     }
 }
 
