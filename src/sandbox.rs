@@ -174,7 +174,10 @@ impl Sandbox {
                 enforced::restrict(&self.tree, &self.programs, unit, &program)?;
                 process::run(command, input, limit, cancel)
             };
-            std::thread::Builder::new().spawn_scoped(scope, run)?.join().unwrap_or_else(|_| Err(io::Error::other("a thread ended early")))
+            std::thread::Builder::new()
+                .spawn_scoped(scope, run)?
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("a thread ended early")))
         })
     }
 }

@@ -131,7 +131,11 @@ fn each_fault(arguments: &[&str], holds: impl Fn(&Place, &Ended, &str) -> Result
             check(is_kept.then_some(()).ok_or(format!("it ends with {}", ended.code)));
             let report = fs_err::read_to_string(place.path("out/report.json")).unwrap_or_default();
             let says_error = [&ended.stderr, &ended.stdout, &report].iter().any(|text| text.contains("error"));
-            check((ended.code == 0 || ended.code == clean.code || says_error).then_some(()).ok_or(format!("it ends with {} and without an error", ended.code)));
+            check(
+                (ended.code == 0 || ended.code == clean.code || says_error)
+                    .then_some(())
+                    .ok_or(format!("it ends with {} and without an error", ended.code)),
+            );
             check(holds(&place, &ended, &clean.stdout));
             let left: Vec<PathBuf> = place.names("tmp").into_iter().skip(1).collect();
             check(left.is_empty().then_some(()).ok_or(format!("left: {left:?}")));
@@ -160,9 +164,8 @@ fn is_whole_report(place: &Place, ended: &Ended) -> Result<(), String> {
 }
 
 fn has_no_left_over(place: &Place, below: &str) -> Result<(), String> {
-    let is_left_over = |path: &&PathBuf| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".cargo-lmem-"))
-    };
+    let is_left_over =
+        |path: &&PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".cargo-lmem-"));
     let names = place.names(below);
     names.iter().find(is_left_over).map_or(Ok(()), |path| Err(format!("`{}` is left", path.display())))
 }

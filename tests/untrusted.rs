@@ -7,6 +7,7 @@
 //! Cases that need compilers run with `LMEM_LIVE=1`.
 
 use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -181,6 +182,7 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
         Ok(fs_err::File::options().write(true).open(place)?.into_parts().0)
     };
     command.stdout(stream(&out, &case.stdout)?).stderr(stream(&err, &case.stderr)?);
+    command.process_group(0);
     let start = Instant::now();
     let mut child = command.spawn()?;
     let code = loop {
@@ -193,7 +195,8 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
             break Some(KILLED);
         }
         if start.elapsed() > Duration::from_secs(case.seconds) {
-            child.kill()?;
+            // All of the group: without `strace`, the tool would go on.
+            Command::new("kill").args(["-9", &format!("-{}", child.id())]).status()?;
             child.wait()?;
             return Err(format!("it did not end within {} s", case.seconds).into());
         }
@@ -222,9 +225,11 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
     if case.killed_when.is_some() {
         // The guardian outlives the tool by a moment.
         let is_empty = || fs_err::read_dir(&temporary).is_ok_and(|mut entries| entries.next().is_none());
-        let _ = (0..250).any(|_| is_empty() || {
-            std::thread::sleep(Duration::from_millis(20));
-            false
+        let _ = (0..250).any(|_| {
+            is_empty() || {
+                std::thread::sleep(Duration::from_millis(20));
+                false
+            }
         });
     }
     let may_change: Vec<PathBuf> = case.writes.iter().map(|path| PathBuf::from(replaced(path))).collect();

@@ -369,7 +369,10 @@ fn command(top: &Path, folder: &Path, overrides: &[(String, String)]) -> Result<
     }
     git.env("GIT_CONFIG_COUNT", (count + overrides.len()).to_string());
     // Missing objects are not fetched: no helper runs, and no network is used.
-    git.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none").env("GIT_TERMINAL_PROMPT", "0");
+    git.env("GIT_NO_REPLACE_OBJECTS", "1")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_ALLOW_PROTOCOL", "none")
+        .env("GIT_TERMINAL_PROMPT", "0");
     Ok(git)
 }
 

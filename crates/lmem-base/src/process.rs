@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group, setrlimit, waitid};
 
 use crate::guardian::Kept;
 
@@ -102,6 +102,13 @@ fn end_with_this_thread(command: &mut Command) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = command;
+}
+
+/// Limits the address space of a command and of what it starts: a file that it reads whole can have any size.
+pub fn limit_memory(command: &mut Command, bytes: u64) {
+    let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
+    // SAFETY: between fork and exec only a system call is made; nothing is allocated and no lock is taken.
+    unsafe { command.pre_exec(move || Ok(setrlimit(Resource::As, limit)?)) };
 }
 
 /// Search paths for programs and libraries. An empty or relative entry means the current folder, and our children run
