@@ -20,7 +20,7 @@ use cargo_lmem::{cache, cli, compile, fix, git, in_force, init, lsp, report, run
 use cuda_toolkit::ToolkitError;
 use lmem_base::diagnostic::Severity;
 use lmem_base::source::display_path;
-use lmem_base::{files, guardian, say};
+use lmem_base::{files, guardian, process, say};
 use lmem_project::build_flags;
 
 /// Exit codes; the numbers are documented in `--help` and the README.
@@ -49,8 +49,7 @@ fn main() -> ExitCode {
         // `stand_in` only returns if it fails.
         return done(complain(&build_flags::stand_in(arguments), Exit::Usage));
     }
-    // Without a path to this program there is no guardian.
-    drop(std::env::current_exe().map(|program| guardian::install(program, &["lmem", cli::GUARDIAN])));
+    guardian::install(guardian_command);
     let cancel = Arc::new(AtomicBool::new(false));
     install_handler(&cancel);
     done(match arguments.command {
@@ -73,6 +72,14 @@ fn main() -> ExitCode {
         Some(Command::Man { folder }) => write_manual(folder.as_deref()),
         Some(Command::NvrtcWorker | Command::NvccStandIn { .. } | Command::Guardian) => Exit::Clean,
     })
+}
+
+/// This program as the guardian of its run; without a path to it there is none.
+fn guardian_command() -> Option<std::process::Command> {
+    let mut command = std::process::Command::new(std::env::current_exe().ok()?);
+    process::harden(&mut command);
+    command.args(["lmem", cli::GUARDIAN]);
+    Some(command)
 }
 
 fn done(exit: Exit) -> ExitCode {

@@ -357,7 +357,7 @@ fn machine_instructions() {
         let function = nv_code::SassFunction::new(&code, arch);
         let whole = 0..u32::try_from(code.len()).unwrap_or(u32::MAX);
         drop((function.local_instructions(), function.loops(), function.writes()));
-        drop((function.opcodes().count(), function.calls().count(), function.calls_through_pointers().count()));
+        let _ = (function.opcodes().count(), function.calls().count(), function.calls_through_pointers().count());
         let _ = (function.stack_alignment(whole.clone()), function.stack_decrement(whole.clone()));
         let _ = (function.stack_rounding(whole.clone()), function.moves_stack_pointer(whole));
     });

@@ -33,15 +33,15 @@ const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// How the guardian is started; without a command there is none, as in unit tests.
-static COMMAND: OnceLock<(PathBuf, Vec<String>)> = OnceLock::new();
+static COMMAND: OnceLock<fn() -> Option<Command>> = OnceLock::new();
 
 /// The pipe to the guardian, from its start on. `None` inside: it cannot be started.
 static PIPE: OnceLock<Option<Mutex<ChildStdin>>> = OnceLock::new();
 
-/// Sets the command that becomes the guardian; it must call [`serve`].
-pub fn install(program: PathBuf, arguments: &[&str]) {
+/// Sets what makes the command that becomes the guardian; its program must call [`serve`].
+pub fn install(command: fn() -> Option<Command>) {
     // A second call would name the same program.
-    drop(COMMAND.set((program, arguments.iter().map(|argument| (*argument).to_string()).collect())));
+    let _ = COMMAND.set(command);
 }
 
 /// Something that the guardian removes or ends unless this value is dropped first.
@@ -90,11 +90,9 @@ fn tell(sign: u8, thing: &[u8]) {
 
 fn start() {
     PIPE.get_or_init(|| {
-        let (program, arguments) = COMMAND.get()?;
-        let mut command = Command::new(program);
-        crate::process::harden(&mut command);
+        let mut command = COMMAND.get()?()?;
         // A group of its own: what ends this process's group (Ctrl-C, a CI runner) must not end the guardian.
-        command.args(arguments).current_dir("/").process_group(0);
+        command.current_dir("/").process_group(0);
         let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         child.ok()?.stdin.map(Mutex::new)
     });
