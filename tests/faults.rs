@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Calls of a family that are tried, spread evenly over the run.
-const TRIED: usize = 6;
+const TRIED: usize = 4;
 /// The injector's exit code where tracing is not allowed.
 const CANNOT_TRACE: i32 = 75;
 /// A panic's exit code.
