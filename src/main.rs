@@ -20,7 +20,7 @@ use cargo_lmem::{cache, cli, compile, fix, git, in_force, init, lsp, report, run
 use cuda_toolkit::ToolkitError;
 use lmem_base::diagnostic::Severity;
 use lmem_base::source::display_path;
-use lmem_base::{files, say};
+use lmem_base::{files, guardian, process, say};
 use lmem_project::build_flags;
 
 /// Exit codes; the numbers are documented in `--help` and the README.
@@ -41,10 +41,15 @@ fn main() -> ExitCode {
     if let Some(Command::NvrtcWorker) = arguments.command {
         return done(compile::nvrtc_worker().map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean));
     }
+    if let Some(Command::Guardian) = arguments.command {
+        guardian::serve(std::io::stdin().lock());
+        return done(Exit::Clean);
+    }
     if let Some(Command::NvccStandIn { arguments }) = &arguments.command {
         // `stand_in` only returns if it fails.
         return done(complain(&build_flags::stand_in(arguments), Exit::Usage));
     }
+    guardian::install(guardian_command);
     let cancel = Arc::new(AtomicBool::new(false));
     install_handler(&cancel);
     done(match arguments.command {
@@ -66,8 +71,16 @@ fn main() -> ExitCode {
         Some(Command::Init(arguments)) => initialize(&arguments),
         Some(Command::Completions { shell }) => write_text(&mut std::io::stdout().lock(), &cli::completions(shell)),
         Some(Command::Man { folder }) => write_manual(folder.as_deref()),
-        Some(Command::NvrtcWorker | Command::NvccStandIn { .. }) => Exit::Clean,
+        Some(Command::NvrtcWorker | Command::NvccStandIn { .. } | Command::Guardian) => Exit::Clean,
     })
+}
+
+/// This program as the guardian of its run; without a path to it there is none.
+fn guardian_command() -> Option<std::process::Command> {
+    let mut command = std::process::Command::new(std::env::current_exe().ok()?);
+    process::harden(&mut command);
+    command.args(["lmem", cli::GUARDIAN]);
+    Some(command)
 }
 
 fn done(exit: Exit) -> ExitCode {
@@ -275,10 +288,17 @@ fn explain(arguments: &ExplainArgs) -> Exit {
 }
 
 fn write_text(out: &mut dyn Write, text: &[u8]) -> Exit {
-    // A closed pipe is no error.
-    drop(out.write_all(text));
-    Exit::Clean
+    match out.write_all(text).and_then(|()| out.flush()) {
+        // The reader closed the pipe, as in `cargo lmem explain | head`.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => complain(&Unwritten(error), Exit::Usage),
+        _ => Exit::Clean,
+    }
 }
+
+/// Output that has no place, such as on a full disk.
+#[derive(Debug, thiserror::Error)]
+#[error("stdout cannot be written")]
+struct Unwritten(#[source] std::io::Error);
 
 /// Shows the settings. clap's matches for the same command line know where each value comes from.
 fn show_config(arguments: &CheckArgs) -> Exit {

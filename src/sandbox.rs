@@ -71,12 +71,39 @@ pub struct Sandbox {
     programs: Places,
     /// The same, and possibly not there yet: headers are fetched when a file asks for them.
     fetched: Vec<PathBuf>,
-    /// Limit on the address space of each process, in bytes.
-    memory: Option<u64>,
+    /// Limit on the address space of each process.
+    memory: Option<Memory>,
     /// Whether the kernel enforces the restrictions (Landlock).
     is_on: bool,
     /// Whether there are any restrictions.
     restricts: bool,
+}
+
+/// Limit on the address space of a compiler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    pub bytes: u64,
+    /// Whether this is a share of what all compilers may take together.
+    is_share: bool,
+}
+
+impl Memory {
+    /// The smaller of the limit for one compiler, where 0 is none, and its share of the limit for all. Both are in MiB,
+    /// and `jobs` compilers run at the same time.
+    pub fn new(one: u64, all: Option<u64>, jobs: usize) -> Option<Self> {
+        let bytes = |mib: u64| mib.saturating_mul(1 << 20);
+        let one = (one > 0).then(|| Self { bytes: bytes(one), is_share: false });
+        let share = all.map(|all| Self { bytes: bytes(all) / jobs.max(1) as u64, is_share: true });
+        one.into_iter().chain(share).min_by_key(|memory| memory.bytes)
+    }
+
+    /// The option that sets it, and what that limits.
+    pub fn option(self) -> (&'static str, &'static str) {
+        match self.is_share {
+            true => ("--total-memory", "all compilers may take together, and fewer `--jobs` give each more"),
+            false => ("--memory", "a compiler may take"),
+        }
+    }
 }
 
 /// Additional permissions for the compilers of one unit.
@@ -94,7 +121,7 @@ impl Sandbox {
         allowed: &[PathBuf],
         toolkit: &Toolkit,
         fetched: Vec<PathBuf>,
-        memory: Option<u64>,
+        memory: Option<Memory>,
     ) -> Self {
         let programs = SYSTEM.iter().map(PathBuf::from).chain(of_environment()).chain(of_toolkit(toolkit));
         Self {
@@ -112,7 +139,7 @@ impl Sandbox {
         self.is_on
     }
 
-    pub fn memory(&self) -> Option<u64> {
+    pub fn memory(&self) -> Option<Memory> {
         self.memory
     }
 
@@ -155,23 +182,23 @@ impl Sandbox {
                 enforced::restrict(&self.tree, &self.programs(), unit, &program)?;
                 process::run(command, input, limit, cancel)
             };
-            scope.spawn(run).join().unwrap_or_else(|_| Err(io::Error::other("a thread ended early")))
+            std::thread::Builder::new()
+                .spawn_scoped(scope, run)?
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("a thread ended early")))
         })
     }
 }
 
 /// Sets resource limits, which a process passes on to its children.
-fn bound(command: &mut Command, memory: Option<u64>, time: Duration) {
+fn bound(command: &mut Command, memory: Option<Memory>, time: Duration) {
     let at_most = |bytes: u64| Rlimit { current: Some(bytes), maximum: Some(bytes) };
     let limits = move || {
         if let Some(memory) = memory {
-            setrlimit(Resource::As, at_most(memory))?;
+            setrlimit(Resource::As, at_most(memory.bytes))?;
         }
         setrlimit(Resource::Fsize, at_most(MAX_FILE_BYTES))?;
         setrlimit(Resource::Core, at_most(0))?;
-        // The compiler ends with this process, even if that is killed.
-        #[cfg(target_os = "linux")]
-        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
         // A process that outlives this one ends at its CPU time limit.
         setrlimit(Resource::Cpu, at_most(time.as_secs().saturating_add(5)))?;
         Ok(())
@@ -243,7 +270,8 @@ mod enforced {
             let status = ruleset().and_then(RulesetCreated::restrict_self);
             status.is_ok_and(|status| status.ruleset != RulesetStatus::NotEnforced)
         };
-        *AVAILABLE.get_or_init(|| std::thread::spawn(ask).join().unwrap_or(false))
+        // Without a thread to ask on, the answer is yes: `restrict` then fails where the kernel has none.
+        *AVAILABLE.get_or_init(|| std::thread::Builder::new().spawn(ask).map_or(true, |it| it.join().unwrap_or(true)))
     }
 
     fn ruleset() -> Result<RulesetCreated, RulesetError> {
@@ -363,9 +391,19 @@ mod tests {
     }
 
     #[test]
+    fn the_smaller_limit_counts() {
+        let of = |one, all, jobs| Memory::new(one, all, jobs).map(|memory| (memory.bytes >> 20, memory.option().0));
+        assert_eq!(of(0, None, 8), None);
+        assert_eq!(of(8192, None, 8), Some((8192, "--memory")));
+        assert_eq!(of(8192, Some(16384), 8), Some((2048, "--total-memory")));
+        assert_eq!(of(1024, Some(16384), 8), Some((1024, "--memory")));
+        assert_eq!(of(0, Some(100), 0), Some((100, "--total-memory")));
+    }
+
+    #[test]
     fn memory_is_limited() {
         let folder = tempfile::tempdir().unwrap();
-        let sandbox = Sandbox { memory: Some(64 << 20), ..Sandbox::default() };
+        let sandbox = Sandbox { memory: Memory::new(64, None, 1), ..Sandbox::default() };
         let output = run(&sandbox, folder.path(), "x=$(head -c 200000000 /dev/zero | tr '\\0' a); echo done");
         assert!(output.end != End::Exit(0) || !output.text().contains("done"), "{}", output.text());
     }

@@ -49,9 +49,9 @@ use lmem_project::discover::{Remember, Scope, Workspace};
 use crate::cache::{self, Cache, CargoMemory};
 use crate::cli::{CheckArgs, SortBy};
 use crate::compile::rescue::HeaderIndex;
-use crate::compile::unit::{Compiler, Shown};
+use crate::compile::unit::{Compiler, Shown, TotalTime};
 use crate::fix::vcs::VcsRules;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{self, Sandbox};
 use crate::verify::Comparer;
 use crate::{fix, report};
 use early::Early;
@@ -223,9 +223,9 @@ fn check_once(
             since.judge(&mut report, now, &workspace, cancel, talk)?;
         }
         return Ok(Outcome {
+            failed: not_analysed::has_refused(&report),
             report,
             workspace,
-            failed: false,
             interrupted: false,
             fixes: Fixes::default(),
             ended,
@@ -245,7 +245,9 @@ fn check_once(
         let folder = cuda_toolkit::component(toolkit, Component::Curand, arguments.offline, arguments.quiet, cancel);
         folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
     };
-    let sandbox = sandbox(arguments, &workspace, &toolkit, &current);
+    let threads = arguments.jobs.map_or_else(default_jobs, usize::from);
+    let memory = sandbox::Memory::new(arguments.memory, arguments.total_memory, threads);
+    let sandbox = sandbox(arguments, &workspace, &toolkit, &current, memory);
     if record.is_none() && !sandbox.is_on() {
         talk.note("this kernel has no Landlock: compilers may read all that you may; check no tree of strangers here");
     }
@@ -255,6 +257,7 @@ fn check_once(
         shows_suggestions: talk.verbosity > 1,
         compiler: Compiler {
             limit: Duration::from_secs(arguments.timeout),
+            total: TotalTime::from_now(Duration::from_secs(arguments.total_timeout)),
             sandbox: &sandbox,
             cancel,
             headers: HeaderIndex::new(&workspace.root),
@@ -266,7 +269,6 @@ fn check_once(
     };
     let jobs = jobs(&architectures, &workspace, &extraction, &Arc::new(toolkit), &levels, talk);
     let shared = Shared { source: record.unwrap_or(&compilers), root: &workspace.root, kernels };
-    let threads = arguments.jobs.map_or_else(default_jobs, usize::from);
     let early = Early::new(&jobs, arguments, &workspace).filter(|_| since.is_none() && known.is_nothing());
     let mut reports = run_jobs(&jobs, &shared, threads, compilers.cache.as_ref(), early.as_ref(), talk);
     let was_interrupted = cancel.load(Ordering::Relaxed) || reports.iter().any(|report| report.interrupted);
@@ -315,7 +317,7 @@ fn check_once(
         let before = since.judge(&mut report, now, &workspace, cancel, talk)?;
         failing.retain(|path| !before.contains(path));
     }
-    let failed = !failing.is_empty();
+    let failed = !failing.is_empty() || not_analysed::has_refused(&report);
     let is_whole = since.is_none() && known::is_whole(arguments) && !failed && !was_interrupted;
     known.judge(&mut report, is_whole, &workspace, talk)?;
     let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk };
@@ -355,10 +357,15 @@ fn select_toolkit(
     Ok(toolkit)
 }
 
-fn sandbox(arguments: &CheckArgs, workspace: &Workspace, toolkit: &Toolkit, current: &Path) -> Sandbox {
+fn sandbox(
+    arguments: &CheckArgs,
+    workspace: &Workspace,
+    toolkit: &Toolkit,
+    current: &Path,
+    memory: Option<sandbox::Memory>,
+) -> Sandbox {
     let typed = arguments.allow_read.iter().chain(&arguments.include_dir);
     let allowed: Vec<_> = typed.map(|path| current.join(path)).collect();
-    let memory = (arguments.memory > 0).then(|| arguments.memory.saturating_mul(1 << 20));
     Sandbox::new(&workspace.places, &allowed, toolkit, cuda_toolkit::fetched_folders(), memory)
 }
 
@@ -390,6 +397,7 @@ fn finish(
     let settings = workspace.unmatched.iter().map(|setting| remarks::unmatched(setting, &workspace.root));
     let remarks = remarks.into_iter().chain(settings).chain(not_analysed::not_analysed(extraction, workspace));
     units.push(remarks.filter_map(|remark| leveled_by_file(remark, workspace, levels)).collect());
+    units.push(not_analysed::refused(workspace));
     summary.not_analysed = extraction.unresolved.len();
     let diagnostics = report::fold_units(units);
     let mut report = Report { diagnostics, summary, ..Report::default() };

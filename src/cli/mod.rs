@@ -58,6 +58,9 @@ pub struct Lmem {
     pub check: CheckArgs,
 }
 
+/// The hidden command that becomes the guardian of a run.
+pub const GUARDIAN: &str = "__guardian";
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Check kernels for local memory (this is what `cargo lmem` alone does)
@@ -104,6 +107,9 @@ Examples:
         #[arg(last = true)]
         arguments: Vec<std::ffi::OsString>,
     },
+    /// End and remove what a run leaves behind when it is killed: records on stdin (internal)
+    #[command(hide = true, name = GUARDIAN)]
+    Guardian,
     /// Compile one kernel string with NVRTC: JSON in, JSON out (internal)
     #[command(hide = true, name = crate::compile::nvrtc::NVRTC_WORKER)]
     NvrtcWorker,
@@ -185,9 +191,15 @@ pub struct CheckArgs {
     /// Seconds after which one file or kernel string is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 600, help_heading = "Compilation", value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
+    /// Seconds after which the whole run compiles nothing more
+    #[arg(long, value_name = "SECONDS", default_value_t = 14400, help_heading = "Compilation", value_parser = clap::value_parser!(u64).range(1..))]
+    pub total_timeout: u64,
     /// MiB of memory that one compiler may take; 0 sets no limit
     #[arg(long, value_name = "MIB", default_value_t = 8192, help_heading = "Compilation", env = "CARGO_LMEM_MEMORY")]
     pub memory: u64,
+    /// MiB of memory that all compilers of a run may take together: each gets an equal share [default: no limit]
+    #[arg(long, value_name = "MIB", help_heading = "Compilation", env = "CARGO_LMEM_TOTAL_MEMORY", value_parser = clap::value_parser!(u64).range(1..))]
+    pub total_memory: Option<u64>,
     /// Folder outside of the workspace that compilers may read (may be repeated)
     #[arg(
         long,

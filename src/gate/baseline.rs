@@ -173,7 +173,12 @@ impl Baseline {
             serde_json::to_string(&BaselineLine { lint, file, kernel, variable, bytes: bytes.clone() }).ok()
         });
         let text = std::iter::once(HEADING.to_string()).chain(lines).map(|line| line + "\n").collect::<String>();
-        let written = lmem_base::files::write_output(path, text.as_bytes());
+        // Where a pipe of the workspace lies in its place, nobody would read it.
+        let is_special = path.metadata().is_ok_and(|found| !found.is_file());
+        let written = match is_special {
+            true => Err(std::io::Error::other("it is not a regular file")),
+            false => lmem_base::files::write_output(path, text.as_bytes()),
+        };
         written.map_err(|error| BaselineError::Write { path: path.to_path_buf(), error })
     }
 

@@ -35,7 +35,22 @@ const OFF: [(&str, &str); 8] = [
 ];
 
 /// Files that git reads first. If one is a pipe or a device, git would wait until the time limit.
-const READ: [&str; 6] = ["config", "config.worktree", "HEAD", "index", "info/exclude", "info/attributes"];
+const READ: [&str; 14] = [
+    "config",
+    "config.worktree",
+    "HEAD",
+    "index",
+    "commondir",
+    "gitdir",
+    "packed-refs",
+    "shallow",
+    "info/exclude",
+    "info/attributes",
+    "info/grafts",
+    "info/sparse-checkout",
+    "objects/info/alternates",
+    "objects/info/commit-graph",
+];
 
 /// Why git gives no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -497,7 +512,10 @@ fn command(top: &Path, folder: &Path, overrides: &[(String, String)]) -> Result<
     }
     git.env("GIT_CONFIG_COUNT", (count + overrides.len()).to_string());
     // Missing objects are not fetched: no helper runs, and no network is used.
-    git.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none").env("GIT_TERMINAL_PROMPT", "0");
+    git.env("GIT_NO_REPLACE_OBJECTS", "1")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_ALLOW_PROTOCOL", "none")
+        .env("GIT_TERMINAL_PROMPT", "0");
     Ok(git)
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lmem_base::{files, process};
+use lmem_base::{files, places, process};
 use lmem_project::config::FILE_NAME;
 
 use crate::cli::InitArgs;
@@ -188,7 +188,7 @@ pub fn write(planned: &Planned, may_replace: &mut dyn FnMut(&Path) -> bool) -> R
     let failed = |error| InitError::Write { path: path.clone(), error };
     // An existing path that is not a text file counts as other content.
     let is_there = path.symlink_metadata().is_ok();
-    if fs_err::read(path).is_ok_and(|there| there == planned.text.as_bytes()) {
+    if places::read(path, planned.text.len() as u64).is_ok_and(|there| there == planned.text.as_bytes()) {
         return Ok(Fate::Same);
     }
     if is_there && !may_replace(path) {
@@ -198,7 +198,7 @@ pub fn write(planned: &Planned, may_replace: &mut dyn FnMut(&Path) -> bool) -> R
     // Folders are only created if the nearest existing one belongs to the repository.
     refuse_links(parent.ancestors().find(|folder| folder.exists()).unwrap_or(parent), planned)?;
     fs_err::create_dir_all(parent).map_err(failed)?;
-    files::write_whole(path, planned.text.as_bytes()).map_err(failed)?;
+    files::write_anew(path, planned.text.as_bytes()).map_err(failed)?;
     if planned.is_program {
         use std::os::unix::fs::PermissionsExt;
         fs_err::set_permissions(path, PermissionsExt::from_mode(0o755)).map_err(failed)?;

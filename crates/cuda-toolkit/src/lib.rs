@@ -245,6 +245,8 @@ pub enum ToolkitError {
         #[source]
         source: io::Error,
     },
+    #[error("stdout cannot be written")]
+    Stdout(#[source] io::Error),
     #[error("interrupted")]
     Cancelled,
     #[error(transparent)]
@@ -252,9 +254,9 @@ pub enum ToolkitError {
 }
 
 impl ToolkitError {
-    /// Whether the error is in the command line or configuration, not in the machine.
+    /// Whether the error is in the command line, in the configuration or in stdout, and not in the toolkits.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::NotAChoice(_) | Self::NotAPin(_))
+        matches!(self, Self::NotAChoice(_) | Self::NotAPin(_) | Self::Stdout(_))
     }
 
     /// Next steps, one per `hint:` line.
@@ -296,6 +298,7 @@ impl ToolkitError {
             Self::Io { .. } => &["`CARGO_LMEM_CACHE_DIR` names another cache folder"],
             Self::NotAChoice(_)
             | Self::NotAPin(_)
+            | Self::Stdout(_)
             | Self::NoComponent { .. }
             | Self::NoCacheRoot
             | Self::Cancelled
