@@ -8,7 +8,7 @@ use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::Declaration;
 use nv_code::dataflow::{Flow, Provenance, TripCount, registers};
 use nv_code::{Instruction, KernelFacts, LocalAccess, PtxModule, UnitFacts};
-use ptx_syntax::{Modifier, Opcode, Operand};
+use ptx_syntax::{AddressBase, Modifier, Opcode, Operand};
 
 use super::access::{Access, Address, ObjectKey, RawObject, same_place};
 use super::escape::{self, CallSites};
@@ -137,6 +137,11 @@ fn place_access(
     };
     let mut access = new_access(access, kind, places, trees);
     access.origins = origins;
+    access.divergent = pointer.index.divergent;
+    access.parameters = match address.base {
+        AddressBase::Reg(register) if flow.function.is_entry => Some(flow.parameters_of(register)),
+        _ => None,
+    };
     access.elements.extend(instruction.element_bytes());
     access.is_volatile = instruction.has(Modifier::Volatile);
     if pointer.is_chosen && !pointer.index.is_data() && !pointer.index.induction {
@@ -282,6 +287,11 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
                 other.elements.extend(access.elements);
                 other.is_volatile |= access.is_volatile;
                 other.address.join(access.address);
+                other.parameters = other.parameters.zip(access.parameters).map(|(one, more)| one | more);
+                other.divergent = match (other.divergent, access.divergent) {
+                    (Some(true), _) | (_, Some(true)) => Some(true),
+                    (one, more) => one.and(more),
+                };
                 other.origins = other.origins.take().zip(access.origins).map(|(one, more)| &one | &more);
                 if access.loop_depth > other.loop_depth {
                     other.loop_depth = access.loop_depth;

@@ -175,6 +175,7 @@ impl Flow<'_> {
                 Some(steps) => {
                     merged.index.induction = true;
                     merged.index.steps.extend(steps);
+                    merged.index.merge(Provenance::decision(self.divergence().of(register)));
                 }
                 None => {
                     merged.is_chosen = true;
