@@ -58,7 +58,7 @@ use nv_code::dataflow::Provenance;
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
 use crate::rewrite::select::{FORMS, worth::SELECT_ELEMENTS};
-use crate::rewrite::{component, ring_order, select, shared, static_table};
+use crate::rewrite::{bits, component, ring_order, select, shared, static_table};
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_index",
@@ -81,6 +81,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Some(suggestion) if suggestion.applicability == Applicability::HasPlaceholders => (None, Some(suggestion)),
         suggestion => (suggestion, None),
     };
+    let finding = finding.suggest(bits::suggestion(object));
     let in_order = ring_order::suggestions(object).into_iter();
     let finding = in_order.fold(finding, |finding, suggestion| finding.suggest(Some(suggestion)));
     // If variables share memory, the machine code does not tell which of them is constant.

@@ -2,9 +2,10 @@
 //! `[element][thread]`, one column per thread; a variable used as a whole as one row per thread.
 
 mod alignment;
-mod columns;
+pub(super) mod columns;
 pub mod declaration;
 mod rows;
+mod section;
 pub mod spilling;
 
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
@@ -54,6 +55,9 @@ enum Layout {
 /// a usual size as placeholder.
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
     let variable = own_variable(cx, object)?;
+    if variable.is_of_kernel && variable.is_of_one_thread(axes(cx, true)?) {
+        return keep_for_one_thread(cx, object, &variable);
+    }
     let layouts = [Layout::Columns, Layout::Rows];
     layouts.into_iter().find_map(|layout| keep_laid_out(cx, object, &variable, layout))
 }
@@ -95,6 +99,15 @@ fn keep_laid_out(
     Some(rewrite.threads(block.is_launched.then_some(threads)).suggestion(title))
 }
 
+/// A variable that one thread of the block alone uses takes its own size of shared memory, and no block size is needed.
+fn keep_for_one_thread(cx: &LintContext<'_>, object: &StackObject, variable: &PrivateVariable) -> Option<Suggestion> {
+    let size = room_for(cx, object, 1, Layout::Columns)?;
+    let name = object.variable.as_ref()?.name.split('.').next()?;
+    let edits = variable.for_one_thread(object, &argument_of(cx, variable))?;
+    let rewrite = Rewrite::new(Applicability::MaybeIncorrect, edits).within_kernel(true);
+    Some(rewrite.suggestion(format!("move `{name}` to shared memory ({} per block: one thread uses it)", room(size))))
+}
+
 /// The variable, if it is in the kernel's own frame and no pointer to it is stored.
 fn own_variable(cx: &LintContext<'_>, object: &StackObject) -> Option<PrivateVariable> {
     let is_own = cx.frame.is_entry && object.function.is_none();
@@ -119,16 +132,20 @@ fn edits(
     layout: Layout,
 ) -> Option<Vec<Edit>> {
     let threads = BlockThreads { count: &block.text, own: OWN_COLUMNS[axes(cx, variable.is_of_kernel)? - 1] };
-    // The arguments are those of the kernel, so they apply only to its own variables.
-    let parameters = if variable.is_of_kernel { variable.template_parameters() } else { Vec::new() };
-    let arguments = template_arguments(&cx.frame.name);
-    let argument = |name: &str| {
-        let position = parameters.iter().position(|parameter| parameter == name)?;
-        arguments.get(position).map(|argument| (*argument).to_string())
-    };
+    let argument = argument_of(cx, variable);
     match layout {
         Layout::Columns => variable.columns(&threads, &argument).filter(|_| object.escapes().is_empty()),
         Layout::Rows => variable.rows(object, &threads, &argument),
+    }
+}
+
+/// The arguments of the kernel's template parameters, for its own variables.
+fn argument_of(cx: &LintContext<'_>, variable: &PrivateVariable) -> impl Fn(&str) -> Option<String> {
+    let parameters = if variable.is_of_kernel { variable.template_parameters() } else { Vec::new() };
+    let arguments: Vec<String> = template_arguments(&cx.frame.name).into_iter().map(str::to_string).collect();
+    move |name: &str| {
+        let position = parameters.iter().position(|parameter| parameter == name)?;
+        arguments.get(position).cloned()
     }
 }
 

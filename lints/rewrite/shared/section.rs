@@ -6,7 +6,7 @@ use cuda_syntax::ast::{Binary, Field, Kind, Node};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
 
 use super::declaration::{PrivateVariable, declared};
-use crate::rewrite::facts::steady::{is_reachable, may_write};
+use crate::rewrite::facts::steady::keeps_first_value;
 
 /// The indices of a thread in its block, by axis.
 const AXES: [&str; 3] = ["threadIdx.x", "threadIdx.y", "threadIdx.z"];
@@ -49,7 +49,8 @@ fn is_leaving(statement: Node<'_>) -> bool {
     let body = statement.field(Field::Consequence).filter(|_| statement.kind() == Kind::IfStatement);
     let is_return = |node: Node<'_>| node.kind() == Kind::ReturnStatement;
     let leaves = |body: Node<'_>| {
-        is_return(body) || (body.kind() == Kind::CompoundStatement && body.named_children().next().is_some_and(is_return))
+        is_return(body)
+            || (body.kind() == Kind::CompoundStatement && body.named_children().next().is_some_and(is_return))
     };
     statement.field(Field::Alternative).is_none() && body.is_some_and(leaves)
 }
@@ -99,7 +100,7 @@ fn axis_of(tree: &SyntaxTree, expression: Node<'_>) -> Option<usize> {
     let declarations = tree.declarations(function);
     let own = resolve(&declarations, name, expression.start_byte())?;
     let (start, end) = own.initializer.filter(|_| own.kind == DeclarationKind::Scalar && own.volatility.is_none())?;
-    let is_kept = !may_write(tree, function.field(Field::Body)?, name) && !is_reachable(tree, function, name);
+    let is_kept = keeps_first_value(tree, function, &declarations, own);
     axis(tree.text().get(start..end)?).filter(|_| is_kept)
 }
 

@@ -55,7 +55,8 @@ fn told(index: &Range<usize>, place: &Place, is_of_kernel: bool, trees: &SyntaxT
     let subscripted = parameters.iter().flatten().take(64).enumerate().filter(|(_, name)| is_subscripted(name));
     Told {
         parameters: subscripted.fold(0, |all, (number, _)| all | 1 << number),
-        thread: identifiers(text).any(|word| word == "threadIdx"),
+        // Within a subscript, it tells where the index is loaded from.
+        thread: !text.contains('[') && identifiers(text).any(|word| word == "threadIdx"),
         loaded: text.contains('['),
         is_plain: !text.contains(['[', '(']) && identifiers(text).all(is_known),
     }
