@@ -142,7 +142,8 @@ fn object_lines(
 
 /// The size of a structure, which rows are made of.
 fn size_of(object: &StackObject) -> Option<u64> {
-    object.variable.as_ref().and_then(|variable| variable.bytes).filter(|bytes| *bytes > 0)
+    let known = object.variable.as_ref().and_then(|variable| variable.bytes);
+    known.or(Some(object.bytes.saturating_sub(object.padding))).filter(|bytes| *bytes > 0)
 }
 
 /// Whether the text defines a destructor of the type, which would never be called.
@@ -338,6 +339,7 @@ mod tests {
     const HEAD: &str = "template <int N> struct Stack { int items[N]; int top = 0; __device__ void push(int x); };
 struct State { int key[3]; };
 struct Pair { double sum; float *at; float last[4]; };
+struct Body { float speed[3]; __device__ float pick(int k) const { return speed[k]; } __device__ void put(int k); };
 struct Guard { int n; ~Guard(); };
 struct Counted { int n = 0; };
 __device__ int read(const int *p, int k) { return p[k]; }
@@ -428,6 +430,7 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
                 "State w; w.key[n] = 1;",
                 "__shared__ State w_of_block[256]; State &w = w_of_block[threadIdx.x]; w.key[n] = 1;",
             ),
+            ("Body w;", "__shared__ Body w_of_block[256]; Body &w = w_of_block[threadIdx.x];"),
             ("State w = a[n];", "__shared__ State w_of_block[256]; State &w = w_of_block[threadIdx.x]; w = a[n];"),
             ("State w = {n};", "__shared__ State w_of_block[256]; State &w = w_of_block[threadIdx.x]; w = State{n};"),
             (
