@@ -55,6 +55,9 @@ pub(crate) static LINT: Lint = Lint {
     check: Check::Object(check),
 };
 
+/// Advice where no loop has spills.
+const OUTSIDE_LOOPS: &str =
+    "each value is stored and reloaded once per thread, which costs little: more registers would cost occupancy";
 /// Number of holders of registers to show, the largest first.
 const SHOWN_HOLDERS: usize = 4;
 /// Fewer registers than these are not told.
@@ -129,11 +132,13 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         ));
         return Some(finding.suggest(launch_bounds::name_blocks(frame)).suggest(spilling::suggestion(cx, None)));
     }
+    // More registers take occupancy from the whole kernel, and so may shared memory.
+    if spills.loop_depth == 0 && frame.is_entry {
+        return Some(finding.help(OUTSIDE_LOOPS));
+    }
     let advice = launched(cx, &mut finding).unwrap_or_else(|| advice(cx.arch.gpu(), frame.limit.as_ref(), need(frame)));
     let finding = finding.suggest(fit_launches(cx));
-    // More registers take occupancy from the whole kernel, which spills outside all loops are not worth.
-    let raised = if spills.loop_depth > 0 || !frame.is_entry { raise_limit(cx) } else { Vec::new() };
-    let finding = raised.into_iter().fold(finding, |finding, more| finding.suggest(Some(more)));
+    let finding = raise_limit(cx).into_iter().fold(finding, |finding, more| finding.suggest(Some(more)));
     // Shared memory makes spills cheaper, but advice that avoids them must still be shown.
     let is_only = finding.suggestions.is_empty();
     let in_shared_memory = spilling::suggestion(cx, is_only.then_some(&advice));

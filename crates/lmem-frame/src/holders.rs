@@ -1,13 +1,15 @@
 //! What holds registers where register pressure peaks, as far as the PTX tells: variables, and loads that the compiler
 //! moved out of a loop. The machine code is scheduled anew, so the numbers are those of the PTX.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use cuda_syntax::SyntaxTrees;
-use cuda_syntax::tree::Mention;
+use cuda_syntax::tree::{DeclarationKind, Mention};
+use cuda_syntax::{SyntaxTree, SyntaxTrees};
 use lmem_base::source::Span;
+use nv_code::dataflow::Flow;
 use nv_code::{PtxFunction, PtxModule};
-use ptx_syntax::{Block, Graph, Loop, Loops, Modifier, Opcode, Reg};
+use ptx_syntax::{AddressBase, Block, Graph, Loop, Loops, Modifier, Opcode, Reg};
 
 use crate::live_values::Values;
 use crate::place::{Place, places};
@@ -45,7 +47,7 @@ pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, tre
         places(trees, module, function, location).into_iter().next()
     };
     let graph = Graph::new(function);
-    let code = Code { function, values, loops: Loops::new(&graph, &graph.dominators()), graph };
+    let code = Code { function, values, loops: Loops::new(&graph, &graph.dominators()), graph, flow: OnceCell::new() };
     let mut definitions: BTreeMap<Reg, Vec<usize>> = live.iter().map(|(register, _)| (*register, Vec::new())).collect();
     for (at, instruction) in function.instructions.iter().enumerate() {
         instruction.for_each_def(&mut |register| {
@@ -98,6 +100,7 @@ struct Code<'a> {
     values: &'a Values<'a>,
     graph: Graph,
     loops: Loops,
+    flow: OnceCell<Flow<'a>>,
 }
 
 impl Code<'_> {
@@ -130,13 +133,27 @@ impl Code<'_> {
         let uses = self.values.uses_of_register(register).iter().filter_map(|at| self.graph.block_of(*at));
         let header = uses.flat_map(|used| self.left(block, used)).find_map(header_of)?;
         let region = tree.region(place.offset)?;
-        let is_read = |mention: &&Mention| mention.is_read && !mention.indices.is_empty();
+        let is_read = |mention: &&Mention| {
+            let is_pointer = mention.declaration.kind == DeclarationKind::Alias;
+            mention.is_read && is_pointer && self.may_read(at, &mention.declaration.name, place.offset, tree)
+        };
         let mut names: Vec<String> =
             tree.mentions(region).iter().filter(is_read).map(|mention| mention.declaration.name.clone()).collect();
         names.sort();
         names.dedup();
         let [only] = names.as_slice() else { return Some((None, header)) };
         Some((Some(only.clone()), header))
+    }
+
+    /// Whether a load's address may derive from a kernel's parameter; also if the name is none.
+    fn may_read(&self, at: usize, name: &str, offset: usize, tree: &SyntaxTree) -> bool {
+        let Some(AddressBase::Reg(base)) = self.function.instructions[at].address().map(|address| &address.base) else {
+            return true;
+        };
+        let parameters = tree.parameters_around(offset).unwrap_or_default();
+        let number = parameters.iter().position(|parameter| parameter == name);
+        let flow = self.flow.get_or_init(|| Flow::new(self.function));
+        number.is_none_or(|number| number >= 64 || flow.parameters_of(*base) >> number & 1 == 1)
     }
 
     /// The loops around a use that do not contain the definition.
