@@ -133,7 +133,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         return Some(finding.suggest(launch_bounds::name_blocks(frame)).suggest(spilling::suggestion(cx, None)));
     }
     // More registers take occupancy from the whole kernel, and so may shared memory.
-    if spills.loop_depth == 0 && frame.is_entry {
+    if spills.are_minor() && frame.is_entry {
         return Some(finding.help(OUTSIDE_LOOPS));
     }
     let advice = launched(cx, &mut finding).unwrap_or_else(|| advice(cx.arch.gpu(), frame.limit.as_ref(), need(frame)));

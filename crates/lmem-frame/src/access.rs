@@ -58,6 +58,8 @@ pub struct Access {
     pub(crate) parameters: Option<u64>,
     /// Whether threads of a warp may use different addresses; `None` if unknown.
     pub(crate) divergent: Option<bool>,
+    /// The innermost loop of the PTX around the access, by its number in its function.
+    pub(crate) ptx_loop: Option<usize>,
     /// If the access may be in the remainder loop of a loop unrolled by a factor: the trip count of that loop.
     pub(crate) rest_of: Option<TripCount>,
     /// Whether the PTX instruction is `ld.volatile` or `st.volatile`.
@@ -92,6 +94,7 @@ impl Access {
             origins: None,
             parameters: None,
             divergent: None,
+            ptx_loop: None,
             rest_of: None,
             is_volatile: false,
             loop_depth: 0,

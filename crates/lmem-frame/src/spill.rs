@@ -34,6 +34,16 @@ pub struct Spills {
     pub peak: Option<Peak>,
 }
 
+/// Spill instructions outside all loops that cost a thread no more than loading and storing its own data.
+const MINOR_INSTRUCTIONS: u64 = 64;
+
+impl Spills {
+    /// Whether the spills are a matter of a few accesses per thread, in a kernel.
+    pub fn are_minor(&self) -> bool {
+        self.loop_depth == 0 && self.loads + self.stores <= MINOR_INSTRUCTIONS
+    }
+}
+
 /// Spilled values of one variable, or of one statement if no variable is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SpillGroup {
