@@ -191,6 +191,7 @@ pub fn capture(
             flags.notes.push(format!("a build script changed `{}`", display_path(&path, &workspace.root)));
         }
         let mut built = built?;
+        let mut failed: BTreeSet<PathBuf> = BTreeSet::new();
         if built.failed {
             let seen = seen_of_failed(&packages, &Records::new(store.records.clone()).read(), &run, &built);
             flags.notes.push(match seen.is_empty() {
@@ -200,6 +201,7 @@ pub fn capture(
                     seen.values().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
                 ),
             });
+            failed.extend(seen.values().flat_map(|(_, folders)| folders.iter().cloned()));
             let folders = seen.into_iter().map(|(id, (_, folders))| (id, folders));
             built.out_dirs.extend(folders);
         }
@@ -207,6 +209,8 @@ pub fn capture(
         let mut scripts = store.scripts();
         let ran = packages.iter().filter(|package| built.out_dirs.contains_key(&package.id));
         flags.scripts.extend(ran.map(|package| package.name.clone()));
+        scripts.failed.retain(|folder| !built.out_dirs.values().any(|folders| folders.contains(folder)));
+        scripts.failed.extend(failed);
         scripts.out_dirs.extend(built.out_dirs);
         scripts.content.extend(packages.iter().map(|package| (package.id.clone(), content_of(package))));
         store.put(&scripts).map_err(CaptureError::io("what was captured cannot be kept"))?;
@@ -254,6 +258,10 @@ fn take_records(flags: &mut BuildFlags, store: &Store, scripts: &Scripts) {
             ));
         }
         invocation.inputs = sources;
+        // The compiler may have refused the architecture, so that the wanted one is taken.
+        if record.out_dir.as_ref().is_some_and(|folder| scripts.failed.contains(folder)) {
+            invocation.targets.clear();
+        }
         flags.outputs.extend(Output::of_record(record, &invocation.outputs));
         flags.add(&invocation, FlagOrigin::Captured);
     }
@@ -317,6 +325,9 @@ struct Store {
 struct Scripts {
     /// By package id.
     out_dirs: BTreeMap<String, BTreeSet<PathBuf>>,
+    /// `OUT_DIR` folders of build scripts that called nvcc and then failed.
+    #[serde(default)]
+    failed: BTreeSet<PathBuf>,
     /// By package id: checkouts that share a target folder have packages of one name.
     content: BTreeMap<String, String>,
 }
@@ -380,6 +391,27 @@ mod tests {
         assert!(flags.sources_of(Some("three"), &built).is_empty());
         let path = BuiltFile::At("/target/one/out/kernels.ptx".into());
         assert_eq!(flags.sources_of(None, &path), [Path::new("/w/a/k.cu")]);
+    }
+
+    #[test]
+    fn what_a_build_that_failed_had_compiled_keeps_its_flags() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path(), "/target");
+        let record = Record::of_test("one", "/o", &["-arch=sm_70", "-DWIDTH=24", "-ptx", "k.cu"]);
+        Records::new(store.records.clone()).put(&record).unwrap();
+        let targets = |scripts: &Scripts| {
+            let mut flags = BuildFlags::default();
+            take_records(&mut flags, &store, scripts);
+            flags.of(Path::new("/w/k.cu")).first().map(|known| (known.arguments.clone(), known.targets.len()))
+        };
+        let arguments = vec!["-DWIDTH=24".to_string()];
+        let out_dirs = BTreeMap::from([("id".to_string(), BTreeSet::from([PathBuf::from("/o")]))]);
+        let mut scripts = Scripts { out_dirs, ..Scripts::default() };
+        assert_eq!(targets(&scripts), Some((arguments.clone(), 1)));
+        // The compiler may have refused the architecture.
+        scripts.failed.insert("/o".into());
+        assert_eq!(targets(&scripts), Some((arguments, 0)));
+        assert_eq!(targets(&Scripts::default()), None);
     }
 
     #[test]
