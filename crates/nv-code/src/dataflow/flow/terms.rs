@@ -61,7 +61,7 @@ impl Flow<'_> {
     }
 
     /// Whether threads may hold a value from different iterations of a loop that they have left.
-    fn on_leaving(&self, value: Value, at: usize) -> Option<bool> {
+    pub(super) fn on_leaving(&self, value: Value, at: usize) -> Option<bool> {
         match self.loops.count() {
             0 => Some(false),
             _ => self.divergence().on_leaving(&self.reaching.definitions(value), at, &self.loops),
