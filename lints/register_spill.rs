@@ -30,7 +30,7 @@
 //! `shared_spill_available`.
 //!
 //! ## When it is wrong
-//! A few bytes outside loops are harmless, and are notes. More resident warps can be worth some spills: measure both.
+//! A few spills outside loops are harmless, and are notes. More resident warps can be worth some spills: measure both.
 //! Values are named by the source line that computes them; after optimization several lines may share a value.
 //!
 //! ## Related lints

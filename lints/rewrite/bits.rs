@@ -93,7 +93,12 @@ impl Flags<'_> {
     /// `(seen >> index & 1)`; with `!= 0` where the type may matter.
     fn read(&self, element: Node<'_>, index: Node<'_>) -> Option<Vec<Edit>> {
         let (open, close) = parentheses(index);
+        let has_parentheses = || {
+            let parent = element.parent().map(Node::kind);
+            matches!(parent, Some(Kind::ConditionClause | Kind::ParenthesizedExpression))
+        };
         let (start, end) = match is_condition(element) {
+            true if has_parentheses() => (format!("{} >> {open}", self.name), format!("{close} & 1")),
             true => (format!("({} >> {open}", self.name), format!("{close} & 1)")),
             false => (format!("(({} >> {open}", self.name), format!("{close} & 1) != 0)")),
         };
@@ -202,6 +207,7 @@ mod tests {
                 "bool seen[64] = {false}; if (!seen[in[n] & 63]) seen[in[n] & 63] = true;",
                 "unsigned long long seen = 0; if (!(seen >> (in[n] & 63) & 1)) seen |= 1ull << (in[n] & 63);",
             ),
+            ("bool seen[8] = {}; if (seen[n]) n = 1;", "unsigned seen = 0; if (seen >> n & 1) n = 1;"),
             (
                 "bool seen[26]; for (int i = 0; i < 26; ++i) seen[i] = false;",
                 "unsigned seen = 0; for (int i = 0; i < 26; ++i) seen &= ~(1u << i);",
