@@ -20,7 +20,7 @@
 //! ```
 //! After:
 //! ```cpp
-//! __global__ void __launch_bounds__(256, 3) five_blocks(const float *in, float *out, int rounds) {
+//! __global__ void __launch_bounds__(256, 4) five_blocks(const float *in, float *out, int rounds) {
 //! ```
 //!
 //! ## Fix safety

@@ -39,6 +39,9 @@ pub struct Holder {
     pub hoisted_from: Option<Span>,
 }
 
+/// What values are told apart by: the name, the place of its declaration, and the header of the loop of loads.
+type Key = (Option<String>, Option<Span>, Option<Span>);
+
 /// The peak of a function; `None` if nothing is alive.
 pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Option<Peak> {
     let (at, live) = values.live_at_peak()?;
@@ -56,7 +59,7 @@ pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, tre
             }
         });
     }
-    let mut holders: BTreeMap<(Option<String>, Option<Span>, Option<Span>), Holder> = BTreeMap::new();
+    let mut holders: BTreeMap<Key, Holder> = BTreeMap::new();
     for (register, weight) in &live {
         let own = definitions.get(register).map_or(&[][..], Vec::as_slice);
         let hoisted = || match own {
@@ -104,8 +107,8 @@ struct Code<'a> {
 }
 
 impl Code<'_> {
-    /// For a load whose statement is in a source loop, and whose code is before that loop: what it reads, and the header
-    /// of the loop.
+    /// For a load whose statement is in a source loop and whose code is before that loop: what it reads, and the
+    /// header of the loop.
     fn hoisted(
         &self,
         register: Reg,

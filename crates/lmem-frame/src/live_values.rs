@@ -134,8 +134,8 @@ impl<'a> Values<'a> {
         self.uses.of(register)
     }
 
-    /// The instruction at the peak of register pressure, and the registers that are live there with the machine registers
-    /// that they need. The machine code is scheduled differently, so both are approximate.
+    /// The instruction at the peak of register pressure, and the registers that are live there, with the machine
+    /// registers that they need. The machine code is scheduled differently, so both are approximate.
     pub fn live_at_peak(&self) -> Option<(usize, Vec<(Reg, i64)>)> {
         let lifetimes = self.lifetimes();
         let peak = self.peak(&lifetimes)?;

@@ -337,9 +337,9 @@ impl Copies {
         known.1 += count;
     }
 
-    /// What holds in the loop with the most copies, if the statement has copies in several loops: that is the main part of
-    /// a loop that the compiler unrolled. Threads enter its remainder at different elements, which the source does not
-    /// show.
+    /// What holds in the loop with the most copies, if the statement has copies in several loops: that is the main part
+    /// of a loop that the compiler unrolled. Threads enter its remainder at different elements, which the source does
+    /// not show.
     fn of_main_part(&self) -> Option<Option<bool>> {
         let deepest = self.by_loop.keys().map(|(depth, _)| *depth).max().filter(|depth| *depth > 0)?;
         let deep = self.by_loop.iter().filter(|((depth, _), _)| *depth == deepest);

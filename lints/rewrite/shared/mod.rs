@@ -111,8 +111,8 @@ fn is_stack(object: &StackObject) -> bool {
     texts.iter().all(|text| text.contains("++") || text.contains("--")) && has("++") && has("--")
 }
 
-/// Whether fewer threads would be resident with that much shared memory per block. A stack of 32 entries in shared memory
-/// ran at 0.77 of the speed that it had in local memory, with 13 blocks in place of 16.
+/// Whether fewer threads would be resident with that much shared memory per block. A stack of 32 entries in shared
+/// memory ran at 0.77 of the speed that it had in local memory, with 13 blocks in place of 16.
 fn takes_residents(cx: &LintContext<'_>, size: u64, threads: u32) -> bool {
     let gpu = cx.arch.gpu();
     let by_registers = gpu.registers / cx.frame.usage.registers.max(1);

@@ -2,9 +2,9 @@
 //! all uses stay unchanged. This works for variables that methods, functions and pointers use as a whole, which
 //! `columns` refuses.
 //!
-//! A row has an odd number of elements or words, so threads that access the same element of their rows have no bank conflicts. A
-//! row has only the alignment of its type. A cast to a type with a larger alignment is refused, because only the
-//! compiler guaranteed that alignment for the variable.
+//! A row has an odd number of elements or words, so threads that access the same element of their rows have no bank
+//! conflicts. A row has only the alignment of its type. A cast to a type with a larger alignment is refused, because
+//! only the compiler guaranteed that alignment for the variable.
 
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::identifiers::{fresh, occurrences};
@@ -114,8 +114,8 @@ impl PrivateVariable {
     }
 }
 
-/// An array of rows, and a reference to the object in the own row. `None` if the size of a row is not known to be free of
-/// bank conflicts, or if the type has a constructor, which shared memory does not run.
+/// An array of rows, and a reference to the object in the own row. `None` if the size of a row is not known to be free
+/// of bank conflicts, or if the type has a constructor, which shared memory does not run.
 fn object_lines(
     tree: &SyntaxTree,
     name: &str,
