@@ -55,7 +55,7 @@ fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
             lint,
             finding: with_owner(rounding(finding, cx), object),
             bytes: object.bytes,
-            is_minor: is_minor(object),
+            is_minor: is_minor(object, cx.frame.is_entry),
             accesses: accesses(object),
         }),
         _ => None,

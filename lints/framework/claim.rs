@@ -24,8 +24,13 @@ pub struct Claim {
 /// Size of a negligible frame: one or two registers, stored and loaded once.
 const MINOR_BYTES: u64 = 8;
 
-pub fn is_minor(object: &StackObject) -> bool {
+/// `is_entry` is whether the frame is a kernel's: a function may be called in a loop.
+pub fn is_minor(object: &StackObject, is_entry: bool) -> bool {
     let deepest = object.accesses.iter().map(|access| access.loop_depth).max().unwrap_or(0);
+    // A value that is spilled once and reloaded once costs two accesses of a thread, however many such values there are.
+    if let (StackObjectKind::Spills(spills), true) = (&object.kind, is_entry) {
+        return spills.are_minor();
+    }
     let is_in_loop = match &object.kind {
         StackObjectKind::Spills(spills) => spills.loop_depth > 0,
         StackObjectKind::Variable => deepest > 0,

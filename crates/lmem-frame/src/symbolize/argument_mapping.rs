@@ -42,22 +42,29 @@ pub fn parts_of_calls(
     let inner = inner.filter(|inner| inner.function == place.callee);
     let parameters = inner.and_then(|inner| inner.tree(trees).parameters_around(inner.offset));
     let has_object = parameters.is_some() || base == "operator[]";
+    let known = handed.first();
     let all: Vec<(Handed, usize)> = match handed {
         [] => vec![(Handed::Object, 0)],
         some => some.to_vec(),
     };
     let parts = calls.iter().flat_map(|call| {
         let call = as_called(call, base, parameters.as_deref());
+        // A method that another one calls without an object has that one's own object, which no argument names.
+        let has_own_object = parameters.is_some() && call.object.is_none() && !base.starts_with("operator");
         let part = |(handed, number): &(Handed, usize)| {
+            if has_own_object && *handed == Handed::Object && known.is_some() {
+                return None;
+            }
             let argument = match (handed, &parameters) {
                 (Handed::Parameter(name), Some(names)) => names.iter().position(|known| known == name),
                 _ => None,
             };
             let argument = argument.and_then(|argument| call.arguments.get(argument).cloned());
             let object = call.object.clone().filter(|_| has_object);
-            CallPart { range: argument.or(object).unwrap_or_else(|| call.range.clone()), uses: vec![*number] }
+            let range = argument.or(object).unwrap_or_else(|| call.range.clone());
+            Some(CallPart { range, uses: vec![*number] })
         };
-        all.iter().map(part).collect::<Vec<_>>()
+        all.iter().filter_map(part).collect::<Vec<_>>()
     });
     Some(join(parts.collect()))
 }
