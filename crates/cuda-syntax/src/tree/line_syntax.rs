@@ -15,9 +15,9 @@ impl SyntaxTree {
         if is_alone || !is_in_list(first) {
             return vec![first];
         }
-        let row = first.start_position().row;
+        let row = first.start_row();
         let behind = std::iter::successors(first.next_named_sibling(), Node::next_named_sibling);
-        let behind = behind.take_while(|next| next.start_position().row == row);
+        let behind = behind.take_while(|next| next.start_row() == row);
         std::iter::once(first).chain(behind.filter(|next| next.kind() != Kind::Comment)).collect()
     }
 

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tree_sitter::{Parser, Tree};
+use tree_sitter::Parser;
 
-use crate::ast::{Node, language};
+use crate::ast::{Node, Nodes, language};
 use lmem_base::source::{SourceFile, Span, normalize};
 use lmem_unit::{
     Artifacts, CompiledText, CompiledUnit, FrontEnd, MappedText, TokenKind, TranslationUnit, UnitCode, tokens,
@@ -26,7 +26,7 @@ pub struct SyntaxTree {
     compiled: CompiledText,
     line_starts: Vec<usize>,
     line_marks: LineMarks,
-    tree: Option<Tree>,
+    nodes: Option<Nodes>,
     pub(crate) memory: Memory,
 }
 
@@ -37,7 +37,8 @@ impl SyntaxTree {
         tree.compiled = compiled;
         let mut parser = Parser::new();
         let parsed = without_pragmas_within_statements(tree.text.as_str());
-        tree.tree = parser.set_language(language()).ok().and_then(|()| parser.parse(parsed.as_ref(), None));
+        let parsed = parser.set_language(language()).ok().and_then(|()| parser.parse(parsed.as_ref(), None));
+        tree.nodes = parsed.map(|parsed| Nodes::of(&parsed));
         tree
     }
 
@@ -45,7 +46,7 @@ impl SyntaxTree {
     pub fn plain(text: MappedText) -> Self {
         let line_starts = std::iter::once(0).chain(text.as_str().match_indices('\n').map(|(at, _)| at + 1)).collect();
         let line_marks = LineMarks::of(text.as_str());
-        Self { text, compiled: CompiledText::Unknown, line_starts, line_marks, tree: None, memory: Memory::default() }
+        Self { text, compiled: CompiledText::Unknown, line_starts, line_marks, nodes: None, memory: Memory::default() }
     }
 
     /// A text that only its own preprocessor directives change, for tests.
@@ -64,7 +65,7 @@ impl SyntaxTree {
     }
 
     pub fn root(&self) -> Option<Node<'_>> {
-        self.tree.as_ref().map(Node::root)
+        self.nodes.as_ref().map(Node::root)
     }
 
     /// The smallest named node at an offset.
