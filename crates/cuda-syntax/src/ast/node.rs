@@ -32,6 +32,12 @@ impl<'t> Node<'t> {
         Self { nodes, at: ROOT }
     }
 
+    /// The node that a number identifies.
+    pub fn of_id(nodes: &'t Nodes, id: usize) -> Option<Self> {
+        let at = u32::try_from(id).ok().filter(|at| nodes.has(*at))?;
+        Some(Self { nodes, at })
+    }
+
     fn entry(self) -> &'t Entry {
         self.nodes.entry(self.at)
     }

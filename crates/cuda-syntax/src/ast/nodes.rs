@@ -127,6 +127,11 @@ impl Nodes {
         }
     }
 
+    /// Whether there is a node with that number.
+    pub(super) fn has(&self, at: u32) -> bool {
+        (at as usize) < self.entries.len()
+    }
+
     /// What is known of a node.
     pub(super) fn entry(&self, at: u32) -> &Entry {
         &self.entries[at as usize]

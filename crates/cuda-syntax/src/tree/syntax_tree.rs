@@ -11,14 +11,15 @@ use std::sync::Arc;
 use tree_sitter::Parser;
 
 use crate::ast::{Node, Nodes, language};
+use lmem_base::mangling::demangle;
 use lmem_base::source::{SourceFile, Span, normalize};
 use lmem_unit::{
     Artifacts, CompiledText, CompiledUnit, FrontEnd, MappedText, TokenKind, TranslationUnit, UnitCode, tokens,
 };
 
-use crate::tree::Memory;
 use crate::tree::line_marks::LineMarks;
 use crate::tree::mentions::Mention;
+use crate::tree::{CallSyntax, Memory};
 
 /// The text that the compiler read, with its syntax tree and its mapping to the user's file.
 pub struct SyntaxTree {
@@ -73,6 +74,11 @@ impl SyntaxTree {
         self.root()?.named_descendant_for_byte_range(offset, offset)
     }
 
+    /// The node that a number identifies.
+    pub(super) fn node(&self, id: usize) -> Option<Node<'_>> {
+        Node::of_id(self.nodes.as_ref()?, id)
+    }
+
     /// All nodes in source order.
     pub fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
         self.root().into_iter().flat_map(Node::descendants)
@@ -125,6 +131,13 @@ pub struct TreeId(u32);
 /// Syntax tree, byte range of a region, and function.
 pub(crate) type MentionKey = (TreeId, usize, usize, Option<Arc<str>>);
 
+/// The calls of a function in the statements at a place.
+pub struct CallsAt {
+    /// The function's name as the text may have it.
+    pub function: String,
+    pub calls: Vec<CallSyntax>,
+}
+
 /// The syntax trees of one unit: its own text, and the workspace files that it includes.
 ///
 /// Facts about the source refer to a tree by its `TreeId`, which keeps them plain values. Code that needs the tree asks
@@ -139,6 +152,8 @@ pub struct SyntaxTrees<'a> {
     pub front_end: &'a FrontEnd,
     /// Resolved uses of variables, by tree, region and function.
     pub mentions: RefCell<HashMap<MentionKey, Rc<[Mention]>>>,
+    /// Calls of functions, by tree, offset and mangled name.
+    calls: RefCell<HashMap<(TreeId, usize, Arc<str>), Rc<CallsAt>>>,
     /// The tree of each file; `None` for files that are not the user's.
     numbers: RefCell<HashMap<PathBuf, Option<TreeId>>>,
     trees: TreeList,
@@ -177,6 +192,7 @@ impl<'a> SyntaxTrees<'a> {
             root,
             front_end: &artifacts.front_end,
             mentions: RefCell::default(),
+            calls: RefCell::default(),
             numbers: RefCell::default(),
             trees: TreeList::default(),
             empty: Rc::new(SyntaxTree::plain(MappedText::default())),
@@ -186,6 +202,18 @@ impl<'a> SyntaxTrees<'a> {
     /// The tree for an ID; an empty tree if the ID is not of this unit.
     pub fn tree(&self, id: TreeId) -> &Rc<SyntaxTree> {
         self.trees.get(id).unwrap_or(&self.empty)
+    }
+
+    /// The calls of a function, by its mangled name, in the statements at an offset. Each access in code that was inlined there asks.
+    pub fn calls_at(&self, id: TreeId, offset: usize, function: &Arc<str>) -> Rc<CallsAt> {
+        let key = (id, offset, Arc::clone(function));
+        if let Some(known) = self.calls.borrow().get(&key) {
+            return Rc::clone(known);
+        }
+        let name = demangle(function);
+        let found = Rc::new(CallsAt { calls: self.tree(id).calls_at(offset, &name), function: name });
+        self.calls.borrow_mut().insert(key, Rc::clone(&found));
+        found
     }
 
     /// The ID of the unit's own text, if that text is PTX.
