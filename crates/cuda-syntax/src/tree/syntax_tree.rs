@@ -131,6 +131,9 @@ pub struct TreeId(u32);
 /// Syntax tree, byte range of a region, and function.
 pub(crate) type MentionKey = (TreeId, usize, usize, Option<Arc<str>>);
 
+/// Syntax tree, offset, and mangled name of the called function.
+type CallKey = (TreeId, usize, Arc<str>);
+
 /// The calls of a function in the statements at a place.
 pub struct CallsAt {
     /// The function's name as the text may have it.
@@ -153,7 +156,7 @@ pub struct SyntaxTrees<'a> {
     /// Resolved uses of variables, by tree, region and function.
     pub mentions: RefCell<HashMap<MentionKey, Rc<[Mention]>>>,
     /// Calls of functions, by tree, offset and mangled name.
-    calls: RefCell<HashMap<(TreeId, usize, Arc<str>), Rc<CallsAt>>>,
+    calls: RefCell<HashMap<CallKey, Rc<CallsAt>>>,
     /// The tree of each file; `None` for files that are not the user's.
     numbers: RefCell<HashMap<PathBuf, Option<TreeId>>>,
     trees: TreeList,
