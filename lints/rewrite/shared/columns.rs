@@ -151,9 +151,9 @@ fn fill(
     };
     let (loops, indices) = loops_over(tree, declared, counters)?;
     let text = format!("{loops}{name}{indices}[{}] = {zero};", threads.own);
-    let row = declared.statement.end_position().row;
+    let row = declared.statement.end_row();
     let mut next = declared.statement.next_sibling()?;
-    while next.kind() == Kind::Comment && next.start_position().row == row {
+    while next.kind() == Kind::Comment && next.start_row() == row {
         next = next.next_sibling()?;
     }
     before_statement(tree, next, &text)

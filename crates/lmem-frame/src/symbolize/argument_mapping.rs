@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::{CallSyntax, base_name};
-use lmem_base::mangling::demangle;
 
 use crate::place::Place;
 
@@ -32,10 +31,9 @@ pub fn parts_of_calls(
     inner: Option<&Place>,
     handed: &[(Handed, usize)],
 ) -> Option<Vec<CallPart>> {
-    let callee = demangle(place.callee.as_deref()?);
-    let base = base_name(&callee);
-    let calls = place.tree(trees).calls_at(place.offset, &callee);
-    if calls.is_empty() {
+    let called = trees.calls_at(place.tree, place.offset, place.callee.as_ref()?);
+    let base = base_name(&called.function);
+    if called.calls.is_empty() {
         return None;
     }
     // Parameter names are known only if the callee is in the user's files and is the function called here.
@@ -47,7 +45,7 @@ pub fn parts_of_calls(
         [] => vec![(Handed::Object, 0)],
         some => some.to_vec(),
     };
-    let parts = calls.iter().flat_map(|call| {
+    let parts = called.calls.iter().flat_map(|call| {
         let call = as_called(call, base, parameters.as_deref());
         // A method that another one calls without an object has that one's own object, which no argument names.
         let has_own_object = parameters.is_some() && call.object.is_none() && !base.starts_with("operator");
