@@ -5,18 +5,19 @@
 //! findings of a kernel add up to the stack frame that `ptxas` reports.
 //!
 //! ## What to do
-//! Look at the listed accesses, if any: hand-written PTX and `volatile` variables may end up here. If machine code
-//! comes without its PTX, so does all its local memory except spills; `nvcc -lineinfo` keeps the PTX in it.
+//! Machine code without its PTX does not tell what its local memory is for, except for spills: `nvcc -lineinfo` keeps
+//! PTX and lines in it. Otherwise look at the listed accesses, if any.
 //!
 //! ## Example
 //! Before:
-//! ```cpp
-//! volatile float term[2];
-//! term[0] = in[i] * in[i];
+//! ```rust
+//! // Made by `nvcc -cubin`.
+//! Ptx::from_file("images/plain.cubin")
 //! ```
 //! After:
-//! ```cpp
-//! out[i] = __byte_perm(in[i], 0, 0x1032);
+//! ```rust
+//! // Made by `nvcc -cubin -lineinfo`.
+//! Ptx::from_binary(FILTERS.to_vec())
 //! ```
 //!
 //! ## Fix safety

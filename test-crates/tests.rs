@@ -32,7 +32,7 @@ use std::process::ExitCode;
 use libtest_mimic::{Arguments, Completion, Trial};
 
 use harness::crates::{self, TestCrate};
-use harness::{claims, constants, live, machine_code, occupancy, record, recorded, registry};
+use harness::{claims, constants, examples, live, machine_code, occupancy, record, recorded, registry};
 
 const HOW_TO_RUN_LIVE: &str = "compiles with a real toolkit: LMEM_LIVE=1 cargo test --test test_crates";
 
@@ -65,6 +65,7 @@ fn trials() -> Vec<Trial> {
     };
     let mut trials: Vec<Trial> = crates.iter().map(of_crate).collect();
     trials.push(Trial::test("claims", || claims::test().map_err(Into::into)));
+    trials.push(Trial::test("examples_of_explain", || examples::test().map_err(Into::into)));
     trials.push(Trial::test("figures_of_cubins", || machine_code::test().map_err(Into::into)));
     trials.push(Trial::test("lints_are_registered", || registry::lints_are_registered().map_err(Into::into)));
     trials.push(Trial::test("error_texts", || registry::error_texts().map_err(Into::into)));

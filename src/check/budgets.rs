@@ -16,8 +16,9 @@ use lmem_project::discover::{Unmatched, Workspace};
 use lmem_unit::{MappedText, TranslationUnit, UnitCode};
 
 use super::findings::CheckedKernel;
+use super::jobs::{Job, config_of};
 use super::unit::{UnitReport, flag_origin};
-use super::{Job, config_of, messages, remarks};
+use super::{messages, remarks};
 use crate::verify::occupancy;
 
 /// The budgets that applied to a kernel.

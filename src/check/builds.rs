@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lmem_unit::{TranslationUnit, UnitCode};
 
-use super::Job;
+use super::jobs::Job;
 use super::unit::UnitReport;
 
 /// Limit on the characters of a name.

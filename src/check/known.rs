@@ -51,6 +51,10 @@ impl Known {
         }
     }
 
+    pub fn is_nothing(&self) -> bool {
+        matches!(self, Self::Nothing)
+    }
+
     /// Compares the findings with the baseline. `is_whole` says that the run checked everything, and all of it
     /// compiled.
     ///

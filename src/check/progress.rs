@@ -91,6 +91,13 @@ impl Progress {
         }
     }
 
+    /// Prints lines above the bar.
+    pub fn say(&self, lines: &[String]) {
+        if !lines.is_empty() {
+            self.bar.suspend(|| lines.iter().for_each(|line| say(line)));
+        }
+    }
+
     pub fn clear(self) {
         self.bar.finish_and_clear();
         if let Some(Log { stop, thread }) = self.log {

@@ -7,9 +7,10 @@ use lmem_base::diagnostic::{Applicability, Diagnostic, FixTally, Report, Suggest
 use lmem_base::words::plural;
 
 use super::fixing::{Fixes, accepts, is_asked};
+use super::jobs::Job;
 use super::progress::Progress;
 use super::unit::{Shared, UnitReport};
-use super::{CheckError, Job, Talk};
+use super::{CheckError, Talk};
 use crate::cli::CheckArgs;
 use crate::verify::{self, Budget, Prover, Subject, Watcher};
 

@@ -13,8 +13,9 @@ use lmem_base::source::normalize;
 use lmem_base::words::plural;
 use lmem_project::discover::Workspace;
 
+use super::jobs::Job;
 use super::unit::UnitReport;
-use super::{CheckError, Job, Outcome, Surroundings, Talk, check_once};
+use super::{CheckError, Outcome, Surroundings, Talk, check_once};
 use crate::cli::CheckArgs;
 use crate::gate::{Against, Baseline};
 use crate::git::{Changes, Checkout, GitError, Repository};

@@ -11,7 +11,7 @@ use lmem_project::directive::{Directive, DirectiveError, Directives, Word};
 use lmem_project::discover::Workspace;
 use lmem_unit::{MappedText, TranslationUnit, UnitCode};
 
-use super::Job;
+use super::jobs::Job;
 use super::unit::UnitReport;
 use super::{budgets, remarks};
 

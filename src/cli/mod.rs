@@ -261,6 +261,9 @@ pub struct CheckArgs {
     /// Write the findings to a file instead of stdout; with a format before it beside what stdout gets (may be repeated)
     #[arg(long, value_name = "[FORMAT=]FILE", help_heading = "Output")]
     pub output: Vec<Output>,
+    /// Order of the findings: by what they cost, or by file and line
+    #[arg(long, value_enum, default_value_t = SortBy::Severity, value_name = "ORDER", help_heading = "Output")]
+    pub sort: SortBy,
     /// When to use colours
     #[arg(long, value_enum, default_value_t = ColorWhen::Auto, value_name = "WHEN", help_heading = "Output")]
     pub color: ColorWhen,
@@ -342,6 +345,14 @@ pub enum MessageFormat {
     Markdown,
     /// Diagnostics for reviewdog
     Rdjson,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SortBy {
+    /// Errors first, then the costliest
+    Severity,
+    /// By file, line and column
+    File,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

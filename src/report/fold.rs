@@ -70,6 +70,14 @@ pub fn sort(diagnostics: &mut [Diagnostic]) {
     });
 }
 
+/// Sorts a report as compilers do: by file and line, and what has no place at the end.
+pub fn sort_by_place(diagnostics: &mut [Diagnostic]) {
+    diagnostics.sort_by_cached_key(|diagnostic| {
+        let place = diagnostic.primary.as_ref().map(|label| label.span.clone());
+        (place.is_none(), place)
+    });
+}
+
 /// The meaning of a kernel in two diagnostics of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Twice {
@@ -210,6 +218,17 @@ mod tests {
         let codes: Vec<&str> = forward.iter().map(|diagnostic| diagnostic.code.name()).collect();
         assert_eq!(codes, ["nvcc", "dynamic_index", "dynamic_index", "register_spill", "submodule"]);
         assert_eq!(forward, fold(forward.clone()));
+    }
+
+    #[test]
+    fn places_in_the_order_of_files() {
+        let mut all = vec![samples::remark(), samples::spill(), samples::variable(), samples::compiler_error()];
+        sort_by_place(&mut all);
+        let places: Vec<&str> = all
+            .iter()
+            .map(|diagnostic| diagnostic.primary.as_ref().map_or("", |label| label.span.file.display.as_str()))
+            .collect();
+        assert_eq!(places, ["extra/broken.cu", "kernels/running_mean.cu", "src/kernels.rs", ""]);
     }
 
     #[test]

@@ -32,7 +32,8 @@ use lmem_base::diagnostic::Report;
 
 use crate::cli::MessageFormat;
 
-pub use fold::{fold, fold_units, sort};
+pub use fold::{fold, fold_units, sort, sort_by_place};
+pub use short::line;
 pub use summary::summary;
 
 /// What a format needs to know besides the diagnostics.

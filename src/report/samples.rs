@@ -25,7 +25,7 @@ __global__ void running_mean(const float* in, float* out, int n) {
 ";
 
 /// A label at the first occurrence of `needle` in a file.
-pub(super) fn label(file: &Arc<SourceFile>, needle: &str, text: &str) -> Label {
+pub(crate) fn label(file: &Arc<SourceFile>, needle: &str, text: &str) -> Label {
     let start = file.text().find(needle).expect("the sample holds the text");
     Label { span: Span::new(file, start..start + needle.len()), text: text.to_string() }
 }
@@ -62,7 +62,7 @@ pub(super) fn diagnostic(code: Code, message: &str, primary: Label) -> Diagnosti
 }
 
 /// A variable of a `.cu` file, with three labels.
-pub(super) fn variable() -> Diagnostic {
+pub(crate) fn variable() -> Diagnostic {
     instance(32, "sm_90")
 }
 

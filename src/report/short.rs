@@ -9,14 +9,15 @@ use super::facts::severity_word;
 use super::position::place;
 
 pub(super) fn render(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
-    report.diagnostics.iter().try_for_each(|diagnostic| writeln!(out, "{}", one_line(&line(diagnostic))))
+    report.diagnostics.iter().try_for_each(|diagnostic| writeln!(out, "{}", line(diagnostic)))
 }
 
-fn line(diagnostic: &Diagnostic) -> String {
+/// `file:line:column: level: message [lint]`
+pub fn line(diagnostic: &Diagnostic) -> String {
     let place = diagnostic.primary.as_ref().map(|label| format!("{}: ", place(&label.span))).unwrap_or_default();
     let name = diagnostic.code.name();
     let name = if name.is_empty() { String::new() } else { format!(" [{name}]") };
-    format!("{place}{}: {}{name}", severity_word(diagnostic.severity), diagnostic.message)
+    one_line(&format!("{place}{}: {}{name}", severity_word(diagnostic.severity), diagnostic.message))
 }
 
 #[cfg(test)]

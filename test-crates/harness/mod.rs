@@ -5,6 +5,7 @@ pub mod claims;
 pub mod constants;
 pub mod crates;
 pub mod disassembly;
+pub mod examples;
 pub mod live;
 pub mod machine_code;
 pub mod marks;

@@ -5,13 +5,14 @@ use cust::module::Module;
 
 const FILTERS: &[u8] = include_bytes!("../images/lines.cubin");
 
-/// Comes with its lines: what is found stands in `device/filters.cu`.
+/// What is found stands in `device/filters.cu`.
 pub fn filters() -> Ptx {
+    // Made by `nvcc -cubin -lineinfo`.
     Ptx::from_binary(FILTERS.to_vec())
 }
 
-/// Comes without them.
 pub fn filters_of_older_gpus() -> Ptx {
+    // Made by `nvcc -cubin`.
     Ptx::from_file("images/plain.cubin") //~ unexplained_local_memory sm_80 //~ register_spill sm_80 //~ recursive_call sm_80
 }
 

@@ -1,0 +1,80 @@
+//! What a run did: its messages, and the counts of its summary.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use lmem_base::diagnostic::{FlagOrigin, Summary};
+use lmem_unit::TranslationUnit;
+
+use super::Talk;
+use super::jobs::Job;
+use super::unit::{self, UnitReport};
+
+pub fn say_what_happened(jobs: &[Job<'_>], reports: &[UnitReport], talk: &Talk) {
+    let mut rescued: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (job, report) in jobs.iter().zip(reports) {
+        report.rescues.iter().for_each(|rescue| rescued.entry(rescue.as_str()).or_default().push(&job.unit.name));
+        let origin = if report.cached { "cached" } else { "compiled" };
+        let flags = unit::flag_origin(job.unit);
+        talk.detail(&format!("{origin}: {} for {}, flags: {}", job.unit.name, job.target.architecture, flags.name()));
+    }
+    if jobs.iter().any(|job| unit::is_for_driver(job.unit)) {
+        talk.detail(
+            "note: the driver makes machine code of PTX and of kernel strings when the program runs: one that is not of this \
+             toolkit's version may decide otherwise than its `ptxas`",
+        );
+    }
+    for (rescue, mut names) in rescued {
+        names.dedup();
+        match names.as_slice() {
+            [only] => talk.note(&format!("`{only}`: {rescue}")),
+            [first, more @ ..] => talk.note(&format!(
+                "`{first}` and {}: {rescue}",
+                lmem_base::words::plural(more.len() as u64, "other file")
+            )),
+            [] => {}
+        }
+    }
+    if let Some(error) = reports.iter().find_map(|report| report.cache_error.as_ref()) {
+        talk.note(&format!("compiled kernels could not be kept for the next run: {error}"));
+    }
+}
+
+pub fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
+    let mut units: BTreeMap<*const TranslationUnit, Vec<&UnitReport>> = BTreeMap::new();
+    for (job, report) in jobs.iter().zip(reports) {
+        units.entry(std::ptr::from_ref(job.unit)).or_default().push(report);
+    }
+    let is_assumed = |job: &&Job<'_>| unit::flag_origin(job.unit) == FlagOrigin::Assumed;
+    let assumed: BTreeSet<_> = jobs.iter().filter(is_assumed).map(|job| std::ptr::from_ref(job.unit)).collect();
+    let count = |holds: &dyn Fn(&[&UnitReport]) -> bool| units.values().filter(|reports| holds(reports)).count();
+    let mut architectures: Vec<String> = jobs.iter().map(|job| job.target.architecture.clone()).collect();
+    architectures.sort();
+    architectures.dedup();
+    // A malformed cubin has no architecture.
+    architectures.retain(|architecture| !architecture.is_empty());
+    // Bytes of different architectures are not added up.
+    let mut frames: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for (job, report) in jobs.iter().zip(reports) {
+        let (frame, unexplained) = frames.entry(&job.target.architecture).or_default();
+        *frame += report.frame_bytes;
+        *unexplained += report.unexplained_bytes;
+    }
+    let most = frames.into_iter().max_by_key(|(_, bytes)| *bytes).unwrap_or_default();
+    let (frame_architecture, (frame_bytes, unexplained_bytes)) = (most.0.to_string(), most.1);
+    Summary {
+        units: units.len(),
+        kernels: reports.iter().map(|report| report.kernels).sum(),
+        units_without_kernels: count(&|reports| reports.iter().all(|report| report.kernels == 0 && !report.failed)),
+        failed_units: count(&|reports| reports.iter().any(|report| report.failed)),
+        assumed_units: assumed.len(),
+        cached_units: count(&|reports| reports.iter().all(|report| report.cached)),
+        findings: BTreeMap::new(),
+        frame_architecture,
+        frame_bytes,
+        unexplained_bytes,
+        not_analysed: 0,
+        partition: None,
+        architectures,
+        ..Summary::default()
+    }
+}
