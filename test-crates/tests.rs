@@ -75,7 +75,7 @@ fn trials() -> Vec<Trial> {
 }
 
 fn live_trials(crates: &[TestCrate]) -> Vec<Trial> {
-    if std::env::var_os("LMEM_LIVE").is_none() {
+    if std::env::var_os("LMEM_LIVE").is_none_or(|value| value.is_empty()) {
         return vec![Trial::ignorable_test("live", || Ok(Completion::ignored_with(HOW_TO_RUN_LIVE)))];
     }
     let of_crate = |test_crate: &TestCrate| {

@@ -27,7 +27,7 @@ const NEW: &str = "__global__ void new_one(const int* in, float* out, int n) {
 
 fn main() {
     let arguments = Arguments::from_args();
-    let is_live = std::env::var_os("LMEM_LIVE").is_some();
+    let is_live = std::env::var_os("LMEM_LIVE").is_some_and(|value| !value.is_empty());
     let has_consumers = std::env::var_os("LMEM_CONSUMERS").is_some();
     let trials = vec![
         Trial::test("an_old_project_only_gets_better", story).with_ignored_flag(!is_live),

@@ -38,7 +38,7 @@ const MANIFEST: &str = "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition
 
 fn main() {
     let arguments = Arguments::from_args();
-    let is_live = std::env::var_os("LMEM_LIVE").is_some();
+    let is_live = std::env::var_os("LMEM_LIVE").is_some_and(|value| !value.is_empty());
     let trial = |name: &str, test: fn() -> Result<(), Failed>| Trial::test(name, test).with_ignored_flag(!is_live);
     let trials = vec![
         trial("a_change_is_held_against_a_revision", a_change_is_held_against_a_revision),

@@ -17,7 +17,7 @@ const ARCHITECTURE: &str = "sm_90";
 
 fn main() {
     let arguments = Arguments::from_args();
-    let is_live = std::env::var_os("LMEM_LIVE").is_some();
+    let is_live = std::env::var_os("LMEM_LIVE").is_some_and(|value| !value.is_empty());
     let trials = vec![
         Trial::test("edits_are_those_on_record", edits_are_those_on_record).with_ignored_flag(!is_live),
         Trial::test("edits_on_record_were_judged", edits_on_record_were_judged),

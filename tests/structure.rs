@@ -128,6 +128,19 @@ fn modules_import_each_other_in_no_circle() {
     assert!(circles.is_empty(), "modules that import each other:\n{}", circles.join("\n"));
 }
 
+#[test]
+fn each_family_of_rewrites_is_in_the_map() {
+    let map = fs_err::read_to_string(root().join("src/README.md")).unwrap();
+    let (_, families) = map.split_once("has a module for each family of rewrites").unwrap();
+    let (families, _) = families.split_once("Each gives a `Rewrite`").unwrap();
+    for entry in fs_err::read_dir(root().join("lints/rewrite")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let is_family = !["mod", "edits", "facts"].contains(&name);
+        assert!(!is_family || families.contains(&format!("`{name}`")), "src/README.md: `{name}` is no family there");
+    }
+}
+
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }

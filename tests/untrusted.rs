@@ -61,7 +61,7 @@ fn a_minute() -> u64 {
 
 fn main() {
     let arguments = Arguments::from_args();
-    let is_live = std::env::var_os("LMEM_LIVE").is_some();
+    let is_live = std::env::var_os("LMEM_LIVE").is_some_and(|value| !value.is_empty());
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile");
     let mut cases: Vec<PathBuf> =
         fs_err::read_dir(folder).expect("the cases").filter_map(|entry| Some(entry.ok()?.path())).collect();

@@ -11,7 +11,7 @@ const ROUNDS: usize = 12;
 
 fn main() {
     let arguments = Arguments::from_args();
-    let is_live = std::env::var_os("LMEM_LIVE").is_some();
+    let is_live = std::env::var_os("LMEM_LIVE").is_some_and(|value| !value.is_empty());
     let trial = |name: &str, test: fn() -> Result<(), Failed>| Trial::test(name, test).with_ignored_flag(!is_live);
     let trials = vec![
         trial("warm_output_is_cold_output", warm_output_is_cold_output),
