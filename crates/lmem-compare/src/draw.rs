@@ -9,12 +9,15 @@ use ptx_syntax::Type;
 
 use crate::recipe::{Recipe, Spread};
 
+/// By region and offset, a class that is not the region's.
+type Members = Rc<RefCell<HashMap<(Origin, i64), Option<Class>>>>;
+
 /// The element types of regions, so that the other version gets the same contents.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Elements {
     pub regions: Rc<RefCell<HashMap<Origin, Element>>>,
     /// Elements that are used in another way than the region's first: members of structures.
-    members: Rc<RefCell<HashMap<(Origin, i64), Option<Class>>>>,
+    members: Members,
 }
 
 impl Elements {
@@ -22,7 +25,7 @@ impl Elements {
     fn class(&self, region: &Region, element: Element, offset: i64, access: Access) -> Class {
         let shown = match (element.class, access.class) {
             (Class::Integer | Class::Unknown, Class::Float(ty)) if ty.bytes() == element.bytes => Some(access.class),
-            (Class::Float(ty), Class::Integer) if matches!(ty, Type::F32 | Type::F64) => Some(Class::Integer),
+            (Class::Float(Type::F32 | Type::F64), Class::Integer) => Some(Class::Integer),
             _ => None,
         };
         let shown = shown.filter(|_| access.bytes == element.bytes);

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use lmem_base::diagnostic::Comparison;
 use ptx_machine::{Class, End, Events, Fault, Launch, Memory, Origin, Outcome, Program};
-use ptx_syntax::{Module, Operand, SpecialRegister};
+use ptx_syntax::{Linkage, Module, Operand, Space, SpecialRegister};
 
 use crate::difference::{Difference, between};
 use crate::draw::{Drawn, Elements, mix};
@@ -134,13 +134,15 @@ pub(crate) fn run(module: &Module, other: &Module, before: &Program, after: &Pro
     search.launch()
 }
 
-/// The dimensions of blocks and grid that a kernel reads.
+/// The dimensions of blocks and grid that a kernel reads, and whether a launch gives it shared memory.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     rows: bool,
     layers: bool,
     grid_rows: bool,
     grid_layers: bool,
+    /// Without a dynamic part, an access beyond the shared variables is an error.
+    has_dynamic_shared: bool,
 }
 
 impl Shape {
@@ -158,6 +160,10 @@ impl Shape {
             layers: asks(&[TidZ, NtidZ]),
             grid_rows: asks(&[CtaidY]),
             grid_layers: asks(&[CtaidZ]),
+            has_dynamic_shared: module.variables.iter().any(|variable| {
+                let is_dynamic = variable.linkage == Linkage::Extern || variable.bytes == 0;
+                variable.space == Space::Shared && is_dynamic
+            }),
         }
     }
 
@@ -167,6 +173,7 @@ impl Shape {
             layers: self.layers || other.layers,
             grid_rows: self.grid_rows || other.grid_rows,
             grid_layers: self.grid_layers || other.grid_layers,
+            has_dynamic_shared: self.has_dynamic_shared || other.has_dynamic_shared,
         }
     }
 }
@@ -541,7 +548,7 @@ impl Search<'_> {
         let mut memory = Memory::new(Drawn { recipe: recipe.clone(), elements: Elements::clone(elements) });
         let mut launch = Launch::new(1, 1);
         (launch.grid, launch.block) = (recipe.grid, recipe.block);
-        launch.dynamic_shared = SHARED;
+        launch.dynamic_shared = if self.shape.has_dynamic_shared { SHARED } else { 0 };
         launch.parameters = self.parameters.bytes(&mut memory, recipe);
         launch.limits.warp_instructions = limit;
         launch.limits.turn = turn;
