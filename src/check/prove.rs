@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use lmem_base::diagnostic::{Applicability, Diagnostic, FixTally, Report, Suggestion};
+use lmem_base::diagnostic::{Applicability, Diagnostic, FixTally, Report, Suggestion, Summary};
 use lmem_base::words::plural;
 
 use super::fixing::{Fixes, accepts, is_asked};
@@ -43,7 +43,7 @@ pub fn prove(report: &mut Report, run: &Run<'_>) -> Result<Fixes, CheckError> {
             verify::leave_open(diagnostics);
             Ok(Fixes::default())
         }
-        false => compile(diagnostics, run, &subjects),
+        false => compile(diagnostics, &mut report.summary, run, &subjects),
     };
     for diagnostic in diagnostics.iter_mut().filter(|diagnostic| !diagnostic.suggestions.is_empty()) {
         // The help text says the same as the edit.
@@ -66,7 +66,12 @@ fn suggested(diagnostics: &[Diagnostic]) -> BTreeMap<Applicability, usize> {
     counts
 }
 
-fn compile(diagnostics: &mut [Diagnostic], run: &Run<'_>, subjects: &[Subject<'_>]) -> Result<Fixes, CheckError> {
+fn compile(
+    diagnostics: &mut [Diagnostic],
+    summary: &mut Summary,
+    run: &Run<'_>,
+    subjects: &[Subject<'_>],
+) -> Result<Fixes, CheckError> {
     let Run { shared, arguments, threads, talk, .. } = *run;
     let count = diagnostics.iter().filter(|diagnostic| !diagnostic.suggestions.is_empty()).count();
     if count == 0 {
@@ -78,6 +83,7 @@ fn compile(diagnostics: &mut [Diagnostic], run: &Run<'_>, subjects: &[Subject<'_
     let prover =
         Prover { subjects, source: shared.source, root: shared.root, threads, budget: &budget, watcher: &progress };
     let tally = verify::prove(diagnostics, &prover);
+    summary.refuted += tally.different();
     let fixes = match tally.interrupted {
         false if is_asked(arguments) => combine(diagnostics, &prover, arguments, talk),
         // Findings are shown in any case; nothing is written.

@@ -30,7 +30,7 @@ use crate::compile::unit::{CompileError, Compiler, Failure, Shown, Target};
 use crate::verify::OverlaySource;
 use crate::verify::measure::{Measured, block_sizes};
 use crate::verify::overlay::Overlay;
-use crate::verify::results::Comparer;
+use crate::verify::results::{Comparer, Original};
 
 /// The first version whose ptxas marks spills in the cubin.
 pub const MARKS_SPILLS: Version = Version { major: 12, minor: 8 };
@@ -84,7 +84,7 @@ impl ArtifactSource for Compilers<'_> {
         let Some(cache) = &self.cache else {
             let artifacts = self.compiler.compile(unit, target)?;
             // Without a cache, the comparison of a suggestion needs them again.
-            self.comparer.remember(unit, target, &artifacts.ptx);
+            self.comparer.remember(unit, target, &artifacts);
             return Ok(Sourced { artifacts, cached: false, cache_error: None });
         };
         let key = cache.key(unit, target);
@@ -217,13 +217,16 @@ impl Compilers<'_> {
         Ok(measured)
     }
 
-    /// The PTX of a unit without edits.
-    fn original(&self, unit: &TranslationUnit, target: &Target) -> Option<Arc<str>> {
-        let cached = || Some(self.cache.as_ref()?.get(&self.cache.as_ref()?.key(unit, target))?.ptx.into());
+    /// A unit without edits.
+    fn original(&self, unit: &TranslationUnit, target: &Target) -> Option<Arc<Original>> {
+        let cached = || {
+            let cache = self.cache.as_ref()?;
+            Some(Arc::new(Original::of(&cache.get(&cache.key(unit, target))?)))
+        };
         let compiled = || {
             let artifacts = self.compiler.compile(unit, target).ok()?;
-            self.comparer.remember(unit, target, &artifacts.ptx);
-            Some(artifacts.ptx.into())
+            self.comparer.remember(unit, target, &artifacts);
+            Some(Arc::new(Original::of(&artifacts)))
         };
         self.comparer.remembered(unit, target).or_else(cached).or_else(compiled)
     }

@@ -27,8 +27,9 @@ pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> 
     let success = !failed && summary.failed_units == 0 && !summary.interrupted && !summary.cargo_failed;
     let suppressions: Vec<_> = report.suppressions.iter().map(SuppressionMessage::new).collect();
     let (baseline, since) = (summary.baseline.as_ref(), summary.since.as_ref());
-    let is_something = !suppressions.is_empty() || baseline.is_some() || since.is_some() || summary.partition.is_some();
-    let lmem = is_something.then_some(RunFacts { suppressions, baseline, since, partition: summary.partition });
+    let (partition, refuted) = (summary.partition, Some(summary.refuted).filter(|count| *count > 0));
+    let facts = RunFacts { suppressions, baseline, since, partition, refuted };
+    let lmem = facts.is_something().then_some(facts);
     write_line(&BuildFinished { reason: "build-finished", success, lmem }, out)
 }
 
@@ -57,6 +58,16 @@ struct RunFacts<'a> {
     since: Option<&'a SinceTally>,
     #[serde(skip_serializing_if = "Option::is_none")]
     partition: Option<PartitionTally>,
+    /// Edits that compute something else, and are not shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refuted: Option<usize>,
+}
+
+impl RunFacts<'_> {
+    fn is_something(&self) -> bool {
+        let Self { suppressions, baseline, since, partition, refuted } = self;
+        !suppressions.is_empty() || baseline.is_some() || since.is_some() || partition.is_some() || refuted.is_some()
+    }
 }
 
 /// A comment that silences findings, and its scope.
@@ -511,6 +522,16 @@ mod tests {
         let kernel = KernelInstance { loaded_at: vec![place], ..samples::kernel("mean", "sm_90", 128) };
         let kernel = serde_json::to_value(kernel).unwrap();
         assert_eq!(kernel["loaded_at"], serde_json::json!([{"file": "src/main.rs", "line": 42, "column": 17}]));
+    }
+
+    #[test]
+    fn edits_that_compute_something_else_are_counted() {
+        let report = Report {
+            summary: lmem_base::diagnostic::Summary { refuted: 2, ..Default::default() },
+            ..Report::default()
+        };
+        let text = samples::rendered(&report, MessageFormat::Json);
+        assert_eq!(text, "{\"reason\":\"build-finished\",\"success\":true,\"lmem\":{\"refuted\":2}}\n");
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub mod measure;
 mod occupancy;
 pub mod overlay;
 pub mod results;
+#[cfg(test)]
+mod tests;
 mod together;
 
 use std::cmp::Reverse;
@@ -109,6 +111,13 @@ pub struct Tally {
     pub interrupted: bool,
     /// Suggestions that do not help: the location of the finding, and the reason.
     pub refuted: Vec<(String, Fault)>,
+}
+
+impl Tally {
+    /// Suggestions that compute something else.
+    pub fn different(&self) -> usize {
+        self.refuted.iter().filter(|(_, fault)| matches!(fault, Fault::Results(_))).count()
+    }
 }
 
 /// A suggestion of a diagnostic.

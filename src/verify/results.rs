@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use lmem_base::diagnostic::{Applicability, Comparison, Verification};
 use lmem_compare::{Terms, Versions};
-use lmem_unit::TranslationUnit;
+use lmem_unit::{Artifacts, TranslationUnit};
 
 use super::Candidate;
 use super::measure::{Measured, canonical};
@@ -21,28 +21,50 @@ type Results = BTreeMap<String, Comparison>;
 /// architectures is mostly the same.
 #[derive(Default)]
 pub struct Comparer {
-    /// By unit and architecture: PTX without edits, for runs without a cache.
-    originals: Mutex<HashMap<(String, String), Arc<str>>>,
+    /// By unit and architecture, for runs without a cache.
+    originals: Mutex<HashMap<(String, String), Arc<Original>>>,
     known: Mutex<HashMap<blake3::Hash, Results>>,
 }
 
+/// A unit without edits.
+#[derive(Debug, Clone, Default)]
+pub struct Original {
+    ptx: String,
+    /// By function, the length of the shortest array within one of its variables.
+    inner_lengths: BTreeMap<String, u32>,
+}
+
+impl Original {
+    pub fn of(artifacts: &Artifacts) -> Self {
+        let lengths = artifacts.front_end.inner_lengths();
+        let inner_lengths = lengths.into_iter().map(|(name, length)| (canonical(name), length)).collect();
+        Self { ptx: canonical(&artifacts.ptx), inner_lengths }
+    }
+
+    /// The length of the shortest array within a variable of a kernel, or of a function that may be inlined into it.
+    fn inner_length(&self, kernel: &str, kernels: &[&str]) -> Option<u32> {
+        let is_near = |name: &str| name == kernel || !kernels.contains(&name);
+        self.inner_lengths.iter().filter(|(name, _)| is_near(name)).map(|(_, length)| *length).min()
+    }
+}
+
 impl Comparer {
-    pub fn remember(&self, unit: &TranslationUnit, target: &Target, ptx: &str) {
+    pub fn remember(&self, unit: &TranslationUnit, target: &Target, artifacts: &Artifacts) {
         if let Ok(mut originals) = self.originals.lock() {
-            originals.insert(name(unit, target), ptx.into());
+            originals.insert(name(unit, target), Arc::new(Original::of(artifacts)));
         }
     }
 
-    pub fn remembered(&self, unit: &TranslationUnit, target: &Target) -> Option<Arc<str>> {
+    pub fn remembered(&self, unit: &TranslationUnit, target: &Target) -> Option<Arc<Original>> {
         self.originals.lock().ok()?.get(&name(unit, target)).cloned()
     }
 
     /// Compares the results of a unit's functions before and after an edit; `threads` are the block sizes that the
     /// edits of kernels rely on.
-    pub fn results(&self, before: &str, after: &str, threads: &BTreeMap<String, u32>) -> Results {
-        let (before, after) = (canonical(before), canonical(after));
+    pub fn results(&self, before: &Original, after: &str, threads: &BTreeMap<String, u32>) -> Results {
+        let after = canonical(after);
         let mut hasher = blake3::Hasher::new();
-        for text in [&before, &after] {
+        for text in [&before.ptx, &after] {
             text.lines().filter(|line| is_code(line)).for_each(|line| {
                 hasher.update(line.as_bytes());
             });
@@ -51,11 +73,14 @@ impl Comparer {
         threads.iter().for_each(|(kernel, threads)| {
             hasher.update(format!("{kernel} {threads}").as_bytes());
         });
+        before.inner_lengths.iter().for_each(|(function, length)| {
+            hasher.update(format!("{function} [{length}]").as_bytes());
+        });
         let key = hasher.finalize();
         if let Some(known) = self.known.lock().ok().and_then(|known| known.get(&key).cloned()) {
             return known;
         }
-        let results = compared(&before, &after, threads);
+        let results = compared(before, &after, threads);
         if let Ok(mut known) = self.known.lock() {
             known.insert(key, results.clone());
         }
@@ -77,16 +102,20 @@ fn is_code(line: &str) -> bool {
     !["//", ".loc", ".file", ".target", ".version"].iter().any(|start| line.starts_with(start))
 }
 
-fn compared(before: &str, after: &str, threads: &BTreeMap<String, u32>) -> Results {
+fn compared(before: &Original, after: &str, threads: &BTreeMap<String, u32>) -> Results {
     let mut results = Results::new();
-    let Some(versions) = Versions::new(before, after) else { return results };
+    let Some(versions) = Versions::new(&before.ptx, after) else { return results };
     let mut kernels: Vec<&str> = versions.kernels().collect();
     // If there are too many, kernels that an edit is for come first.
     kernels.sort_by_key(|kernel| !threads.contains_key(*kernel));
+    let all = kernels.clone();
     let mut count = 0;
     for kernel in kernels {
         let outcome = match count {
-            0..MOST_KERNELS => versions.compare(kernel, Terms { threads: threads.get(kernel).copied() }),
+            0..MOST_KERNELS => {
+                let inner_length = before.inner_length(kernel, &all);
+                versions.compare(kernel, Terms { threads: threads.get(kernel).copied(), inner_length })
+            }
             _ => Comparison::NotCompared { why: "too many kernels".to_string() },
         };
         count += usize::from(outcome != Comparison::Unchanged);
@@ -144,7 +173,8 @@ mod tests {
         add.s64 %rd1, %rd1, %rd2;\nmul.lo.s32 %r1, %r1, 3;\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
 
     fn result(after: &str) -> Comparison {
-        Comparer::default().results(KERNEL, after, &BTreeMap::new()).remove("k").unwrap()
+        let original = Original { ptx: KERNEL.to_string(), ..Original::default() };
+        Comparer::default().results(&original, after, &BTreeMap::new()).remove("k").unwrap()
     }
 
     #[test]

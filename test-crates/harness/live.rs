@@ -49,7 +49,7 @@ struct Live<'a> {
 impl ArtifactSource for Live<'_> {
     fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
         let artifacts = record::compile(self.root, unit, target, self.cancel)?;
-        self.comparer.remember(unit, target, &artifacts.ptx);
+        self.comparer.remember(unit, target, &artifacts);
         Ok(Sourced { artifacts, cached: false, cache_error: None })
     }
 }

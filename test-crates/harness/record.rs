@@ -262,7 +262,7 @@ struct Proving<'a> {
 impl ArtifactSource for Proving<'_> {
     fn artifacts(&self, unit: &TranslationUnit, target: &Target) -> Result<Sourced, Box<Failure>> {
         let sourced = self.record.artifacts(unit, target)?;
-        self.comparer.remember(unit, target, &sourced.artifacts.ptx);
+        self.comparer.remember(unit, target, &sourced.artifacts);
         Ok(sourced)
     }
 }

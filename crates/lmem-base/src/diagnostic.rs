@@ -503,6 +503,10 @@ pub struct Summary {
     pub architectures: Vec<String>,
     /// Findings with a verified suggestion.
     pub suggested: BTreeMap<Applicability, usize>,
+    /// Edits that compute something else, found by running both versions. They are not shown; each is a mistake of a
+    /// rewrite.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub refuted: usize,
     /// The edits that `--fix` wrote, or would write.
     pub fixed: Option<FixTally>,
     /// Findings compared with the baseline, if there is one.
@@ -518,6 +522,10 @@ pub struct Summary {
     pub interrupted: bool,
     /// `cargo check` ran first and found errors.
     pub cargo_failed: bool,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Summary {

@@ -9,8 +9,30 @@ use ptx_syntax::Type;
 
 use crate::recipe::{Recipe, Spread};
 
+/// By region and offset, a class that is not the region's.
+type Members = Rc<RefCell<HashMap<(Origin, i64), Option<Class>>>>;
+
 /// The element types of regions, so that the other version gets the same contents.
-pub(crate) type Elements = Rc<RefCell<HashMap<Origin, Element>>>;
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Elements {
+    pub regions: Rc<RefCell<HashMap<Origin, Element>>>,
+    /// Elements that are used in another way than the region's first: members of structures.
+    members: Members,
+}
+
+impl Elements {
+    /// How an element is used: as its first access shows, in the first version that reads it.
+    fn class(&self, region: &Region, element: Element, offset: i64, access: Access) -> Class {
+        let shown = match (element.class, access.class) {
+            (Class::Integer | Class::Unknown, Class::Float(ty)) if ty.bytes() == element.bytes => Some(access.class),
+            (Class::Float(Type::F32 | Type::F64), Class::Integer) => Some(Class::Integer),
+            _ => None,
+        };
+        let shown = shown.filter(|_| access.bytes == element.bytes);
+        let mut members = self.members.borrow_mut();
+        members.entry((region.origin.clone(), offset)).or_insert(shown).unwrap_or(element.class)
+    }
+}
 
 /// The values of a launch.
 #[derive(Debug, Clone)]
@@ -21,7 +43,7 @@ pub(crate) struct Drawn {
 
 impl Values for Drawn {
     fn element(&mut self, region: &Region, first: Access) -> Element {
-        if let Some(element) = self.elements.borrow().get(&region.origin) {
+        if let Some(element) = self.elements.regions.borrow().get(&region.origin) {
             return *element;
         }
         let is_word = first.class == Class::Unknown && matches!(first.ty, Type::B32 | Type::F32);
@@ -31,17 +53,18 @@ impl Values for Drawn {
             () if is_wide && self.recipe.wide_are_pointers => Element { bytes: 8, class: Class::Pointer },
             () => Generated::new(self.recipe.seed).element(region, first),
         };
-        self.elements.borrow_mut().insert(region.origin.clone(), element);
+        self.elements.regions.borrow_mut().insert(region.origin.clone(), element);
         element
     }
 
-    fn value(&mut self, region: &Region, element: Element, offset: i64) -> Value {
+    fn value(&mut self, region: &Region, element: Element, offset: i64, access: Access) -> Value {
+        let element = Element { class: self.elements.class(region, element, offset, access), ..element };
         let below =
             self.recipe.below_in.get(&region.origin).copied().unwrap_or(self.recipe.below).max(self.recipe.least + 1);
         let usual = |range| {
             let mut generated = Generated::new(self.recipe.seed);
             generated.integers = range;
-            generated.value(region, element, offset)
+            generated.value(region, element, offset, access)
         };
         let index = offset.div_euclid(i64::from(element.bytes));
         let one = self.recipe.seed.wrapping_add(u64::from(region.id.address() >> 36 == 0)).cast_signed();

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use lmem_base::diagnostic::Comparison;
 use ptx_machine::{Class, End, Events, Fault, Launch, Memory, Origin, Outcome, Program};
-use ptx_syntax::{Module, Opcode, Operand, Reg, SpecialRegister};
+use ptx_syntax::{Linkage, Module, Operand, Space, SpecialRegister};
 
 use crate::difference::{Difference, between};
 use crate::draw::{Drawn, Elements, mix};
@@ -47,14 +47,14 @@ const ASSIGNMENTS: u64 = 8;
 /// Upper bounds for one source alone, while the others keep their narrow bounds.
 const WIDER: [i64; 3] = [1 << 16, 1_000, 100];
 
+/// The longest array whose length is looked for exactly.
+const LONGEST: i64 = 80;
+
 /// Exclusive bounds of integers in memory, in turn: equal values only occur if the range is small.
 const RANGES: [Option<i64>; 7] = [None, Some(8), None, Some(3), Some(100), Some(2), Some(32)];
 
 /// Bounds of integers that stay within an array of a few elements.
 const NARROW: [i64; 3] = [4, 2, 1];
-
-/// Elements that an array has at the least, where addresses of elements look like those of arrays.
-const LEAST_ROOM: i64 = 4;
 
 /// Threads per block, in turn.
 const BLOCKS: [u32; 6] = [64, 32, 33, 128, 1, 96];
@@ -66,6 +66,9 @@ const SHARED: u32 = 32 << 10;
 pub struct Terms {
     /// The block size that the edit relies on.
     pub threads: Option<u32>,
+    /// Length of the shortest array within another array or a structure. The machine knows where a variable ends, and
+    /// not where an array within it does.
+    pub inner_length: Option<u32>,
 }
 
 /// Why the original rejects a launch.
@@ -88,8 +91,6 @@ struct Search<'a> {
     parameters: Parameters,
     terms: Terms,
     shape: Shape,
-    /// Room of the smallest array, if several local arrays of a function share one object (the depot) of its PTX.
-    least_room: Option<i64>,
     /// Warp instructions executed so far.
     work: u64,
     /// Bounds learned so far.
@@ -116,7 +117,6 @@ pub(crate) fn run(module: &Module, other: &Module, before: &Program, after: &Pro
         parameters,
         terms,
         shape,
-        least_room: least_room(module, before),
         work: 0,
         below: 1,
         below_in: HashMap::new(),
@@ -134,13 +134,15 @@ pub(crate) fn run(module: &Module, other: &Module, before: &Program, after: &Pro
     search.launch()
 }
 
-/// The dimensions of blocks and grid that a kernel reads.
+/// The dimensions of blocks and grid that a kernel reads, and whether a launch gives it shared memory.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     rows: bool,
     layers: bool,
     grid_rows: bool,
     grid_layers: bool,
+    /// Without a dynamic part, an access beyond the shared variables is an error.
+    has_dynamic_shared: bool,
 }
 
 impl Shape {
@@ -158,6 +160,10 @@ impl Shape {
             layers: asks(&[TidZ, NtidZ]),
             grid_rows: asks(&[CtaidY]),
             grid_layers: asks(&[CtaidZ]),
+            has_dynamic_shared: module.variables.iter().any(|variable| {
+                let is_dynamic = variable.linkage == Linkage::Extern || variable.bytes == 0;
+                variable.space == Space::Shared && is_dynamic
+            }),
         }
     }
 
@@ -167,36 +173,9 @@ impl Shape {
             layers: self.layers || other.layers,
             grid_rows: self.grid_rows || other.grid_rows,
             grid_layers: self.grid_layers || other.grid_layers,
+            has_dynamic_shared: self.has_dynamic_shared || other.has_dynamic_shared,
         }
     }
-}
-
-/// Elements of 4 bytes that the smallest array of a frame has room for, if a function has several arrays in its frame: they
-/// show in addresses at several offsets of the depot. At least [`LEAST_ROOM`], as elements have addresses of their own, too.
-fn least_room(module: &Module, program: &Program) -> Option<i64> {
-    let names: Vec<&str> = program.functions().collect();
-    let rooms = module.functions.iter().filter(|function| names.contains(&&*function.name)).filter_map(|function| {
-        let mut frames: Vec<Reg> = Vec::new();
-        let mut offsets: Vec<i64> = Vec::new();
-        for instruction in &function.instructions {
-            match (instruction.opcode(), &*instruction.operands) {
-                (Opcode::Mov, [Operand::Reg(to), Operand::Variable(variable, _)])
-                    if function.variable(*variable).is_depot() =>
-                {
-                    frames.push(*to);
-                }
-                (Opcode::Cvta, [Operand::Reg(to), Operand::Reg(from)]) if frames.contains(from) => frames.push(*to),
-                (Opcode::Add, [_, Operand::Reg(from), Operand::Imm(offset)]) if frames.contains(from) => {
-                    offsets.push(*offset);
-                }
-                _ => {}
-            }
-        }
-        offsets.sort_unstable();
-        offsets.dedup();
-        offsets.windows(2).map(|pair| (pair[1] - pair[0]) / 4).min()
-    });
-    rooms.min().map(|room| room.max(LEAST_ROOM))
 }
 
 impl Search<'_> {
@@ -292,20 +271,17 @@ impl Search<'_> {
         };
         for index in 0..self.most.len() {
             for most in limits(self.most[index]) {
-                let mut integers = self.base.clone();
-                integers[index] = most;
-                let recipe = Recipe { integers, ..self.recipe(most.cast_unsigned()) };
-                // Trip counts must stay small; bounds that guard threads may be large.
-                let is_cheap = |ran: &Ran| ran.outcome.warp_instructions <= usual * LONGER + LAUNCH_LIMIT / 16;
-                if self.original(&recipe).is_ok_and(|(ran, _)| is_cheap(&ran)) {
+                if self.accepts(index, most, usual) {
                     self.most[index] = most;
                     break;
                 }
             }
+            self.approach(index, usual);
         }
         let recipe = self.recipe(7);
         let Ok((_, elements)) = self.original(&recipe) else { return };
         let mut origins: Vec<Origin> = elements
+            .regions
             .borrow()
             .iter()
             .filter(|(_, element)| matches!(element.class, Class::Integer | Class::Unknown))
@@ -323,6 +299,30 @@ impl Search<'_> {
                 }
             }
         }
+    }
+
+    /// Whether the original accepts a larger value of one integer.
+    fn accepts(&mut self, index: usize, most: i64, usual: u64) -> bool {
+        let mut integers = self.base.clone();
+        integers[index] = most;
+        let recipe = Recipe { integers, ..self.recipe(most.cast_unsigned()) };
+        // Trip counts must stay small; bounds that guard threads may be large.
+        let is_cheap = |ran: &Ran| ran.outcome.warp_instructions <= usual * LONGER + LAUNCH_LIMIT / 16;
+        self.original(&recipe).is_ok_and(|(ran, _)| is_cheap(&ran))
+    }
+
+    /// Raises a small integer to the largest value that the original accepts: the length of an array, at which mistakes
+    /// show.
+    fn approach(&mut self, index: usize, usual: u64) {
+        let (mut most, mut above) = (self.most[index], LONGEST);
+        while above - most > 1 && most < LONGEST {
+            let middle = most + (above - most) / if most < above / 4 { 4 } else { 2 };
+            match self.accepts(index, middle, usual) {
+                true => most = middle,
+                false => above = middle,
+            }
+        }
+        self.most[index] = most;
     }
 
     /// Runs both versions on launches that the original accepts.
@@ -414,8 +414,8 @@ impl Search<'_> {
                 + events.uninitialized_local.count
                 + events.local_out_of_bounds.count
                 + events.variable_out_of_bounds.count;
-            // Arrays share a frame: an index past the end of one reaches the next, and only the edit exposes it.
-            let is_doubtful = self.least_room.is_some() || reads_nothing > 0;
+            // An index past the end of an inner array reaches the next member, and only the edit exposes it.
+            let is_doubtful = self.terms.inner_length.is_some() || reads_nothing > 0;
             let is_proven = is_ordered && (!is_doubtful || self.differs_when_narrow(recipe));
             return Ok(is_proven.then_some(found));
         }
@@ -431,7 +431,7 @@ impl Search<'_> {
             let mut recipe = Recipe { spread, ..recipe.clone() };
             recipe.narrow(narrow);
             // A length beyond the array reaches the next one in the original, too.
-            let room = self.least_room.unwrap_or(i64::MAX);
+            let room = self.terms.inner_length.map_or(i64::MAX, i64::from);
             recipe.integers.iter_mut().for_each(|number| *number = (*number).min(room));
             let Ok((old, elements)) = self.original(&recipe) else { return false };
             let limit = old.outcome.warp_instructions * HOPELESS + LAUNCH_LIMIT;
@@ -548,7 +548,7 @@ impl Search<'_> {
         let mut memory = Memory::new(Drawn { recipe: recipe.clone(), elements: Elements::clone(elements) });
         let mut launch = Launch::new(1, 1);
         (launch.grid, launch.block) = (recipe.grid, recipe.block);
-        launch.dynamic_shared = SHARED;
+        launch.dynamic_shared = if self.shape.has_dynamic_shared { SHARED } else { 0 };
         launch.parameters = self.parameters.bytes(&mut memory, recipe);
         launch.limits.warp_instructions = limit;
         launch.limits.turn = turn;
@@ -583,6 +583,7 @@ fn quoted(what: &str) -> String {
 fn judged(outcome: &Outcome) -> Result<(), Reason> {
     let Events {
         local_out_of_bounds,
+        object_out_of_bounds,
         uninitialized_local,
         variable_out_of_bounds,
         division_by_zero,
@@ -592,7 +593,9 @@ fn judged(outcome: &Outcome) -> Result<(), Reason> {
     } = &outcome.events;
     match &outcome.end {
         End::NotSupported(what) => return Err(Reason::NotSupported(what.clone())),
-        _ if local_out_of_bounds.count + variable_out_of_bounds.count > 0 => return Err(Reason::TooLarge),
+        _ if local_out_of_bounds.count + object_out_of_bounds.count + variable_out_of_bounds.count > 0 => {
+            return Err(Reason::TooLarge);
+        }
         _ if division_by_zero.count > 0 => return Err(Reason::Zero),
         End::Fault(Fault::NoMemory { .. }, _) => return Err(Reason::Wild),
         End::Limit | End::Fault(..) => return Err(Reason::TooLarge),

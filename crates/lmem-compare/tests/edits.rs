@@ -1,8 +1,10 @@
 //! Correct edits, and edits made wrong on purpose, in `edits/*.cu`; the macro `V` selects the version, 0 is the
 //! original.
 //!
-//! `// right: 1 2` and `// wrong: 51 52` name the versions. Their PTX is recorded (`edits/ptx.tar.xz`), so no toolkit
-//! is needed; `LMEM_NVCC=path/to/nvcc cargo test -p lmem-compare --test edits` records it again.
+//! `// right: 1 2` and `// wrong: 51 52` name the versions, `// inner: 4` the length of the shortest array within a
+//! structure or an array, which the tool knows from the types. Their PTX is recorded (`edits/ptx.tar.xz`), so no toolkit
+//! is needed; `LMEM_NVCC=path/to/nvcc cargo test -p lmem-compare --test edits` records it again, with
+//! `LMEM_FAMILIES=ring,table` only that of some.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -22,6 +24,7 @@ struct Family {
     file: PathBuf,
     right: Vec<u32>,
     wrong: Vec<u32>,
+    inner_length: Option<u32>,
 }
 
 fn folder() -> PathBuf {
@@ -38,7 +41,7 @@ fn families() -> Vec<Family> {
 
 fn family(file: PathBuf) -> Family {
     let text = fs_err::read_to_string(&file).unwrap();
-    let numbers = |start: &str| {
+    let numbers = |start: &str| -> Vec<u32> {
         let line = text.lines().find_map(|line| line.strip_prefix(start)).unwrap_or_default();
         line.split_whitespace().map(|number| number.parse().unwrap()).collect()
     };
@@ -46,6 +49,7 @@ fn family(file: PathBuf) -> Family {
         name: file.file_stem().unwrap().to_string_lossy().into_owned(),
         right: numbers("// right:"),
         wrong: numbers("// wrong:"),
+        inner_length: numbers("// inner:").first().copied(),
         file,
     }
 }
@@ -54,20 +58,31 @@ fn family(file: PathBuf) -> Family {
 fn record(families: &[Family]) -> BTreeMap<String, String> {
     let path = folder().join("ptx.tar.xz");
     if let Some(nvcc) = std::env::var_os("LMEM_NVCC") {
+        let named = std::env::var("LMEM_FAMILIES").unwrap_or_default();
+        let known = if named.is_empty() { BTreeMap::new() } else { unpacked(&path) };
         let mut archive = tar::Builder::new(XzWriter::new(Vec::new(), XzOptions::with_preset(6)).unwrap());
         for family in families {
             for version in [0].iter().chain(&family.right).chain(&family.wrong) {
-                let ptx = compiled(&nvcc, &family.file, *version);
+                let name = format!("{}.{version}", family.name);
+                let is_named = named.split(',').any(|it| it == family.name);
+                let ptx = match known.get(&name).filter(|_| !is_named) {
+                    Some(known) => known.clone(),
+                    None => compiled(&nvcc, &family.file, *version),
+                };
                 let mut header = tar::Header::new_gnu();
                 header.set_size(ptx.len() as u64);
                 header.set_mode(0o644);
-                archive.append_data(&mut header, format!("{}.{version}", family.name), ptx.as_bytes()).unwrap();
+                archive.append_data(&mut header, name, ptx.as_bytes()).unwrap();
             }
         }
         let mut packed = archive.into_inner().unwrap();
         packed.flush().unwrap();
         fs_err::write(&path, packed.finish().unwrap()).unwrap();
     }
+    unpacked(&path)
+}
+
+fn unpacked(path: &Path) -> BTreeMap<String, String> {
     let packed = fs_err::read(path).unwrap();
     let mut archive = tar::Archive::new(XzReader::new(packed.as_slice(), false));
     let mut all = BTreeMap::new();
@@ -99,7 +114,7 @@ fn results(record: &BTreeMap<String, String>, family: &Family, version: u32) -> 
     let ptx = |version: u32| record.get(&format!("{}.{version}", family.name)).expect("the version is on record");
     let threads = THREADS.iter().find(|(name, _)| *name == family.name).map(|(_, threads)| *threads);
     let versions = Versions::new(ptx(0), ptx(version)).unwrap();
-    versions.compare(&family.name, Terms { threads })
+    versions.compare(&family.name, Terms { threads, inner_length: family.inner_length })
 }
 
 #[test]

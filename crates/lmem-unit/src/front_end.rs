@@ -70,7 +70,25 @@ pub struct FrontEndMember {
     pub type_text: String,
 }
 
+/// The length of the shortest array within a variable.
+fn inner_length(variable: &FrontEndVariable) -> Option<u32> {
+    let lengths = |type_text: &str| -> Vec<u32> {
+        type_text.split('[').skip(1).filter_map(|extent| extent.split(']').next()?.trim().parse().ok()).collect()
+    };
+    let own = lengths(&variable.type_text);
+    let nested = if own.len() > 1 { own } else { Vec::new() };
+    let members = variable.members.iter().flat_map(|member| lengths(&member.type_text));
+    nested.into_iter().chain(members).filter(|length| *length > 0).min()
+}
+
 impl FrontEnd {
+    /// By function, the length of the shortest array within one of its variables: in another array, or in a structure.
+    pub fn inner_lengths(&self) -> BTreeMap<&str, u32> {
+        let shortest = |variables: &[FrontEndVariable]| variables.iter().filter_map(inner_length).min();
+        let all = self.functions.iter().map(|(name, variables)| (name.as_str(), shortest(variables)));
+        all.filter_map(|(name, length)| Some((name, length?))).collect()
+    }
+
     /// Parses a file; lines that are not understood are skipped.
     pub fn parse(text: &str) -> Self {
         let mut reader = Reader::default();
@@ -619,5 +637,29 @@ return __cuda_local_var_42206_5_non_const_window;
         {
             FrontEnd::parse(text);
         }
+    }
+
+    #[test]
+    fn arrays_within_variables_have_lengths() {
+        let variable = |type_text: &str, members: &[&str]| FrontEndVariable {
+            name: "v".into(),
+            file: "t.cu".into(),
+            line: 1,
+            column: 1,
+            type_text: type_text.into(),
+            bytes: None,
+            members: members
+                .iter()
+                .map(|text| FrontEndMember { path: "m".into(), offset: 0, bytes: 0, type_text: text.to_string() })
+                .collect(),
+        };
+        assert_eq!(inner_length(&variable("float[32]", &[])), None);
+        assert_eq!(inner_length(&variable("float[3][5]", &[])), Some(3));
+        assert_eq!(inner_length(&variable("Ring<float, 32>", &["float[32]", "int"])), Some(32));
+        assert_eq!(inner_length(&variable("Point", &["float", "float"])), None);
+        let plain = vec![variable("float[32]", &[])];
+        let nested = vec![variable("float[9]", &[]), variable("float[4][8]", &[]), variable("S", &["int[7]"])];
+        let front_end = FrontEnd { functions: [("a".into(), plain), ("b".into(), nested)].into() };
+        assert_eq!(front_end.inner_lengths(), BTreeMap::from([("b", 4)]));
     }
 }

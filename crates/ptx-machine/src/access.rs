@@ -6,7 +6,7 @@ use crate::execute::lanes_of;
 use crate::float::{self, Mode};
 use crate::integer;
 use crate::machine::{BlockState, Run, Stop};
-use crate::memory::{self, Class, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, UNWRITTEN, WINDOW_SIZE};
+use crate::memory::{self, Class, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, UNWRITTEN, WINDOW_SIZE, parted};
 use crate::op::*;
 use crate::outcome::Fault;
 use crate::soft::F32;
@@ -16,6 +16,7 @@ use crate::warp::{Frame, Local, Warp};
 #[derive(Clone, Copy, Default)]
 struct Found {
     local_outside: u32,
+    object_outside: u32,
     local_unwritten: u32,
     shared_unwritten: u32,
     variable_outside: u32,
@@ -36,7 +37,9 @@ enum MemoryPlace {
 fn place(space: Space, address: u64) -> MemoryPlace {
     match space {
         Space::Shared => MemoryPlace::Shared(address),
-        Space::Local => MemoryPlace::Local(address),
+        // Addresses of 32 bits have lost the window.
+        Space::Local if address < WINDOW_SIZE => MemoryPlace::Local(address),
+        Space::Local => MemoryPlace::Local(address.wrapping_sub(LOCAL_WINDOW)),
         Space::Param => MemoryPlace::Parameter(address),
         Space::Global | Space::Const => MemoryPlace::Global(address),
         _ => match address {
@@ -116,10 +119,11 @@ impl Run<'_> {
                 Ok(little_endian(data))
             }
             MemoryPlace::Local(address) => {
+                let (object, address) = parted(address);
                 let end = address.saturating_add(u64::from(bytes));
-                self.check_local(&block.warps[warp], frame, lane, (address, end), found);
+                self.check_local(&block.warps[warp], frame, lane, (object, address, end), found);
                 let local = &mut block.warps[warp].local[lane];
-                local.grow(end, self.launch.limits.local_bytes)?;
+                local.grow(end, self.local_limit())?;
                 let at = address as usize;
                 if !is_marked(&local.written, at, bytes as usize) {
                     found.local_unwritten |= 1 << lane;
@@ -173,10 +177,11 @@ impl Run<'_> {
                 mark(&mut block.shared_written, at, count);
             }
             MemoryPlace::Local(address) => {
+                let (object, address) = parted(address);
                 let end = address.saturating_add(u64::from(bytes));
-                self.check_local(&block.warps[warp], frame, lane, (address, end), found);
+                self.check_local(&block.warps[warp], frame, lane, (object, address, end), found);
                 let local = &mut block.warps[warp].local[lane];
-                local.grow(end, self.launch.limits.local_bytes)?;
+                local.grow(end, self.local_limit())?;
                 let at = address as usize;
                 local.bytes[at..at + count].copy_from_slice(&value.to_le_bytes()[..count]);
                 mark(&mut local.written, at, count);
@@ -199,8 +204,16 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Notes a local access outside the variables and `alloca` blocks of all active calls.
-    fn check_local(&self, warp: &Warp, frame: &Frame, lane: usize, (start, end): (u64, u64), found: &mut Found) {
+    /// Notes a local access outside the variables and `alloca` blocks of all active calls, or outside the object that
+    /// its address was made for.
+    fn check_local(
+        &self,
+        warp: &Warp,
+        frame: &Frame,
+        lane: usize,
+        (object, start, end): (usize, u64, u64),
+        found: &mut Found,
+    ) {
         let mut next = Some(frame);
         while let Some(frame) = next {
             let code = &self.program.codes[frame.code as usize];
@@ -209,6 +222,10 @@ impl Run<'_> {
             let is_allocated =
                 |(owner, first, last): &(u8, u64, u64)| *owner as usize == lane && *first <= start && end <= *last;
             if code.local_objects.iter().any(is_inside) || frame.allocations.iter().any(is_allocated) {
+                let own = object.checked_sub(1).and_then(|index| code.objects.get(index));
+                if own.is_some_and(|own| !is_inside(own)) {
+                    found.object_outside |= 1 << lane;
+                }
                 return;
             }
             next = warp.frames.get(frame.parent as usize).and_then(Option::as_deref);
@@ -218,6 +235,7 @@ impl Run<'_> {
 
     fn note_found(&mut self, found: Found) {
         self.note(|events| &mut events.local_out_of_bounds, found.local_outside);
+        self.note(|events| &mut events.object_out_of_bounds, found.object_outside);
         self.note(|events| &mut events.uninitialized_local, found.local_unwritten);
         self.note(|events| &mut events.uninitialized_shared, found.shared_unwritten);
         self.note(|events| &mut events.variable_out_of_bounds, found.variable_outside);
@@ -431,7 +449,10 @@ impl Run<'_> {
             match place(access.space, addresses[lane]) {
                 MemoryPlace::Global(address) => global.extend((address / 32)..=(address.wrapping_add(bytes - 1) / 32)),
                 MemoryPlace::Shared(address) => shared.extend((address / 4)..=(address.wrapping_add(bytes - 1) / 4)),
-                MemoryPlace::Local(address) => local.extend((address / 4)..=(address.wrapping_add(bytes - 1) / 4)),
+                MemoryPlace::Local(address) => {
+                    let (_, start) = parted(address);
+                    local.extend((start / 4)..=(start.wrapping_add(bytes - 1) / 4));
+                }
                 MemoryPlace::Parameter(_) | MemoryPlace::Kernel(_) => {}
             }
         }

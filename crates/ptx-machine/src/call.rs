@@ -75,7 +75,7 @@ impl Run<'_> {
         for (mask, number) in groups {
             let code = &self.program.codes[number as usize];
             let new = warp.add_frame(code, number, split.frame, split.pc, local_base, depth);
-            let limit = self.launch.limits.local_bytes;
+            let limit = self.local_limit();
             if local_base + code.local_bytes > limit {
                 return Err(Stop::Fault(Fault::StackOverflow, mask.trailing_zeros()));
             }

@@ -6,7 +6,7 @@ use crate::decode::Program;
 use crate::float;
 use crate::integer;
 use crate::machine::{At, BlockState, Gate, Run, SPLIT_TURN, Stop};
-use crate::memory::{LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use crate::memory::{LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, WINDOW_SIZE, unmarked};
 use crate::op::*;
 use crate::outcome::Fault;
 use crate::soft::Format;
@@ -52,7 +52,7 @@ impl Reader<'_> {
         match source {
             Src::Reg(register) => return &self.frame.registers[register as usize],
             Src::Imm(value) => *space = [value; 32],
-            Src::Local(offset) => *space = [self.frame.local_base.wrapping_add(offset); 32],
+            Src::Local(offset) => *space = [LOCAL_WINDOW.wrapping_add(self.frame.local_base).wrapping_add(offset); 32],
             Src::Link(link, offset) => *space = [self.links[link as usize].wrapping_add(offset); 32],
             Src::Special(special) => *space = self.special(special),
         }
@@ -128,6 +128,16 @@ impl Reader<'_> {
             _ => [0; 32],
         }
     }
+}
+
+fn is_local(value: u64) -> bool {
+    value.wrapping_sub(LOCAL_WINDOW) < WINDOW_SIZE
+}
+
+/// Whether one of the values seems to be an address of local memory.
+#[inline]
+fn has_local(values: &Lanes) -> bool {
+    values.iter().fold(false, |found, value| found | is_local(*value))
 }
 
 #[inline]
@@ -594,14 +604,14 @@ impl<'a> Run<'a> {
             }
             Op::Alloca { d, a, align } => {
                 let sizes = reader.copy(*a);
-                let limit = self.launch.limits.local_bytes;
+                let limit = self.local_limit();
                 for lane in lanes_of(active) {
                     let start = frame.local_top[lane].next_multiple_of(*align);
                     let end = start.saturating_add(sizes[lane]);
                     if end > limit {
                         return Err(Stop::Fault(Fault::StackOverflow, lane as u32));
                     }
-                    frame.registers[*d as usize][lane] = start;
+                    frame.registers[*d as usize][lane] = LOCAL_WINDOW + start;
                     frame.allocations.push((lane as u8, start, end));
                     frame.local_top[lane] = end.next_multiple_of(16);
                 }
@@ -651,6 +661,14 @@ impl<'a> Run<'a> {
         let (mut space_a, mut space_b) = ([0; 32], [0; 32]);
         let (a, b) = (reader.lanes(a, &mut space_a), reader.lanes(b, &mut space_b));
         let bits = match compare {
+            Compare::Wide(function) if has_local(a) && has_local(b) => {
+                // The end of an object may be formed like the start of the next one: only their positions are equal.
+                let both = |lane: usize| is_local(a[lane]) && is_local(b[lane]);
+                let position = |values: &Lanes| -> Lanes {
+                    std::array::from_fn(|lane| if both(lane) { unmarked(values[lane]) } else { values[lane] })
+                };
+                function(&position(a), &position(b))
+            }
             Compare::Wide(function) => function(a, b),
             Compare::Float { format, ftz, kind, unordered, .. } => (0..32).fold(0, |mask, lane| {
                 mask | u32::from(float::compare(*format, *ftz, *kind, *unordered, a[lane], b[lane])) << lane

@@ -6,7 +6,7 @@ use ptx_syntax::InitialValue;
 
 use crate::decode::{Program, code_address};
 use crate::launch::Launch;
-use crate::memory::{Memory, Origin, UNWRITTEN};
+use crate::memory::{FIRST_LOCAL, Memory, Origin, UNWRITTEN, object_bits};
 use crate::op::{BarrierKind, NOWHERE, Op};
 use crate::outcome::{AccessCount, BlockCount, End, Event, Events, Fault, Outcome, Place};
 use crate::warp::{Frame, Split, State, Warp};
@@ -248,6 +248,11 @@ impl Run<'_> {
         event.first = event.first.take().or(place);
     }
 
+    /// Limit on the local memory of a thread.
+    pub fn local_limit(&self) -> u64 {
+        self.launch.limits.local_bytes.min(object_bits(1))
+    }
+
     fn new_block(&mut self, id: [u32; 3]) -> BlockState {
         let program = self.program;
         let threads: u32 = self.launch.block.iter().product();
@@ -255,7 +260,7 @@ impl Run<'_> {
         let code = &program.codes[0];
         let warps = (0..count).map(|index| {
             let mut warp = Warp::new(index, self.launch.block);
-            let frame = warp.add_frame(code, 0, NOWHERE, NOWHERE, 0, 0);
+            let frame = warp.add_frame(code, 0, NOWHERE, NOWHERE, FIRST_LOCAL, 0);
             if let Some(frame) = warp.frames[frame as usize].as_deref_mut() {
                 for lane in frame.parameters.chunks_mut(code.parameter_bytes.max(1) as usize) {
                     lane[..self.parameters.len()].copy_from_slice(&self.parameters);

@@ -36,8 +36,38 @@ const OTHERS: u64 = 1 << 22;
 
 /// Start of the generic window of shared memory.
 pub(crate) const SHARED_WINDOW: u64 = SHARED << REGION_SHIFT;
-/// Start of the generic window of local memory, which is the same for all threads.
+/// Start of the generic window of local memory, which is the same for all threads. Addresses of the local state space
+/// are the generic ones, so that they can be compared with each other.
 pub(crate) const LOCAL_WINDOW: u64 = LOCAL << REGION_SHIFT;
+/// Bits of an address of local memory below the number of its object: no thread has more local memory.
+pub(crate) const OBJECT_SHIFT: u32 = 24;
+/// Limit on the objects of a function that accesses are held against.
+pub(crate) const MAX_OBJECTS: usize = 1 << (REGION_SHIFT - OBJECT_SHIFT);
+/// Start of the frame of a kernel. An address that runs below its array stays positive.
+pub(crate) const FIRST_LOCAL: u64 = 256;
+/// The part of an address that names its object.
+pub(crate) const fn object_bits(number: u64) -> u64 {
+    number << OBJECT_SHIFT
+}
+
+/// An address of local memory: its object's number, and its position.
+#[inline]
+pub(crate) const fn parted(address: u64) -> (usize, u64) {
+    if address >= WINDOW_SIZE {
+        return (0, address);
+    }
+    ((address >> OBJECT_SHIFT) as usize, address & (object_bits(1) - 1))
+}
+
+/// An address without the number of its object, if it is one of local memory.
+#[inline]
+pub(crate) const fn unmarked(address: u64) -> u64 {
+    match address.wrapping_sub(LOCAL_WINDOW) {
+        local @ 0..WINDOW_SIZE => LOCAL_WINDOW | parted(local).1,
+        _ => address,
+    }
+}
+
 /// Start of the window of kernel parameters.
 pub(crate) const PARAMETER_WINDOW: u64 = PARAMETERS << REGION_SHIFT;
 /// Start of the addresses of functions.
@@ -135,8 +165,9 @@ pub trait Values {
     /// The element type of a region. Called once, on first access.
     fn element(&mut self, region: &Region, first: Access) -> Element;
 
-    /// The element at an offset, which is a multiple of its size.
-    fn value(&mut self, region: &Region, element: Element, offset: i64) -> Value;
+    /// The element at an offset, which is a multiple of its size. `access` is the first access to it: in a region of
+    /// structures, elements are used in several ways.
+    fn value(&mut self, region: &Region, element: Element, offset: i64, access: Access) -> Value;
 
     /// Whether a module variable without initializer is zero. A program may write to it before the launch, which PTX
     /// does not show.
@@ -154,7 +185,7 @@ impl Values for Zeros {
         Element { bytes: first.bytes, class: first.class }
     }
 
-    fn value(&mut self, _: &Region, _: Element, _: i64) -> Value {
+    fn value(&mut self, _: &Region, _: Element, _: i64, _: Access) -> Value {
         Value::Bits(0)
     }
 
@@ -513,7 +544,7 @@ impl Memory {
         while start < address + u64::from(bytes) {
             let region = &self.regions[&id];
             let offset = start.wrapping_sub(id.address()).cast_signed();
-            let value = match self.values.value(region, element, offset) {
+            let value = match self.values.value(region, element, offset, access) {
                 Value::Bits(bits) => bits,
                 Value::Pointer => self.region(Origin::Loaded { from: id, offset }, None).address(),
             };

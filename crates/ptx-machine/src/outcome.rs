@@ -140,6 +140,9 @@ pub struct Event {
 pub struct Events {
     /// Local accesses outside the variables of all active calls.
     pub local_out_of_bounds: Event,
+    /// Local accesses that leave the variable whose address they start from, but not the variables of its function. A
+    /// variable begins where the text forms its address, and ends where the next one begins.
+    pub object_out_of_bounds: Event,
     /// Reads of local memory that was never written.
     pub uninitialized_local: Event,
     /// Accesses beyond the bounds of a module variable or an allocation.

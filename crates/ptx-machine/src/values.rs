@@ -53,7 +53,7 @@ impl Values for Generated {
         Element { bytes, class }
     }
 
-    fn value(&mut self, region: &Region, element: Element, offset: i64) -> Value {
+    fn value(&mut self, region: &Region, element: Element, offset: i64, _: Access) -> Value {
         let index = offset.div_euclid(i64::from(element.bytes));
         let key = match &region.origin {
             Origin::Variable(name) => name.bytes().fold(5, |hash, byte| mix(hash, u64::from(byte))),

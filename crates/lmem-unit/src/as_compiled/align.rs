@@ -1,7 +1,6 @@
 //! Token-wise alignment of a file with its preprocessed text.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use lmem_base::diff::{Hunk, shortest};
 

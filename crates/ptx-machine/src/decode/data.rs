@@ -4,7 +4,7 @@
 use ptx_syntax::{Instruction, Modifier, Opcode, Operand, Reg, Space, Type};
 
 use super::{Body, Decoder};
-use crate::memory::{Class, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
+use crate::memory::{Class, PARAMETER_WINDOW, SHARED_WINDOW};
 use crate::op::*;
 
 impl<'m> Decoder<'m> {
@@ -205,7 +205,8 @@ impl<'m> Decoder<'m> {
         let window = match form.space() {
             Space::Global | Space::Const => 0,
             Space::Shared => SHARED_WINDOW,
-            Space::Local => LOCAL_WINDOW,
+            // The machine's addresses of local memory are generic.
+            Space::Local => 0,
             Space::Param if body.function.is_entry => PARAMETER_WINDOW,
             _ => return None,
         };

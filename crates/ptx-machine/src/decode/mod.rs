@@ -4,6 +4,7 @@ mod arithmetic;
 mod classes;
 mod data;
 mod matrix;
+mod objects;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,11 +17,12 @@ use ptx_syntax::{
 
 use crate::memory::{CODE_WINDOW, Class};
 use crate::op::*;
+use objects::Objects;
 
 /// Limit on shared memory of a block; the hardware has 228 KiB.
 const MAX_SHARED: u64 = 1 << 20;
-/// Limit on local variables of one function.
-const MAX_LOCAL: u64 = 1 << 26;
+/// Limit on local variables of one function; the hardware has 512 KiB for a thread.
+const MAX_LOCAL: u64 = 1 << 23;
 /// Limit on the parameters of a function and of the calls in it.
 const MAX_PARAMETERS: u64 = 1 << 24;
 
@@ -55,6 +57,8 @@ pub(crate) struct Code {
     pub local_bytes: u64,
     /// Local variables, as start and end.
     pub local_objects: Vec<(u64, u64)>,
+    /// The variables in them, as start and end; an address has the number of one.
+    pub objects: Vec<(u64, u64)>,
     pub parameter_bytes: u32,
     pub inputs: Vec<Slot>,
     pub outputs: Vec<Slot>,
@@ -215,6 +219,7 @@ struct Body<'m> {
     /// Offsets of variables in their state space.
     offsets: Vec<u64>,
     classes: Vec<Class>,
+    objects: Objects,
 }
 
 fn align(at: u64, to: u32) -> u64 {
@@ -327,7 +332,8 @@ impl<'m> Decoder<'m> {
         };
         let inputs = slots(|place| matches!(place, ParameterPlace::Input(_)));
         let outputs = slots(|place| matches!(place, ParameterPlace::Output(_)));
-        let body = Body { function, offsets, classes: classes::classes(function) };
+        let objects = Objects::of(function, &offsets);
+        let body = Body { function, offsets, classes: classes::classes(function), objects };
         let (insts, blocks) = self.instructions(&body);
         Ok(Code {
             name: Arc::clone(&function.name),
@@ -337,6 +343,7 @@ impl<'m> Decoder<'m> {
             instructions: function.instructions.len(),
             local_bytes: align(local, 16),
             local_objects,
+            objects: body.objects.ranges,
             parameter_bytes: parameters as u32,
             inputs,
             outputs,
@@ -445,7 +452,13 @@ impl<'m> Decoder<'m> {
             | Opcode::Wmma
             | Opcode::Ldmatrix
             | Opcode::Stmatrix => self.together(body, instruction),
-            _ => self.arithmetic(body, instruction),
+            _ => {
+                let mut op = self.arithmetic(body, instruction)?;
+                if let (Op::Compute { b, .. }, Some(constant)) = (&mut op, body.objects.marked(instruction)) {
+                    *b = Src::Imm(constant);
+                }
+                Some(op)
+            }
         }
     }
 
@@ -494,7 +507,7 @@ impl<'m> Decoder<'m> {
     fn variable(&mut self, body: &Body<'m>, variable: Var, offset: i64) -> Option<Src> {
         let at = body.offsets[variable.index()].wrapping_add(offset.cast_unsigned());
         match body.function.variable(variable).space {
-            Space::Local => Some(Src::Local(at)),
+            Space::Local => Some(Src::Local(at.wrapping_add(body.objects.bits_of(variable)))),
             Space::Shared | Space::Param => Some(Src::Imm(at)),
             // Static variables in functions are not supported, as compilers do not write them.
             _ => None,

@@ -1,0 +1,173 @@
+//! An edit that computes something else, from the suggestion to what the run counts.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use cuda_toolkit::{Toolkit, Version};
+use lmem_base::diagnostic::{Code, FlagOrigin, Help, Label, ResourceUsage, Severity};
+use lmem_base::source::{SourceFile, Span};
+use lmem_unit::{Artifacts, NvccFlags};
+
+use super::results::Original;
+use super::*;
+
+/// A kernel that stores `n * 3` for each thread.
+const PTX: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 n)\n{\n\
+    .reg .b64 %rd<4>;\n.reg .b32 %r<4>;\n\
+    ld.param.u64 %rd1, [out];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\nmul.wide.u32 %rd2, %r2, 4;\n\
+    add.s64 %rd1, %rd1, %rd2;\nmul.lo.s32 %r1, %r1, 3;\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
+const TEXT: &str = "__global__ void k(int *out, int n) { out[threadIdx.x] = n * 3; }";
+
+/// Compiles texts as a compiler would: a factor of 3 is spelled as two additions.
+struct Compiler {
+    comparer: Comparer,
+    original: Original,
+}
+
+impl OverlaySource for Compiler {
+    fn measure(&self, overlay: &Overlay<'_>, _: &Target) -> Result<Measured, Box<Failure>> {
+        let is_right = overlay.texts().iter().any(|(_, text)| text.contains("n + n + n"));
+        let more = if is_right { "add.s32 %r3, %r3, %r1;\n" } else { "" };
+        let sum = format!("add.s32 %r3, %r1, %r1;\n{more}mov.u32 %r1, %r3");
+        let ptx = PTX.replace("mul.lo.s32 %r1, %r1, 3", &sum);
+        let results = self.comparer.results(&self.original, &ptx, &overlay.threads);
+        Ok(Measured { results, ..measured(0) })
+    }
+}
+
+struct Silent;
+
+impl Watcher for Silent {
+    fn plan(&self, _: usize) {}
+    fn start(&self, _: &str) {}
+    fn finish(&self, _: &str) {}
+}
+
+fn usage(stack_frame: u64) -> ResourceUsage {
+    ResourceUsage { stack_frame, registers: 20, ..ResourceUsage::default() }
+}
+
+fn measured(stack_frame: u64) -> Measured {
+    let function = Function { usage: usage(stack_frame), is_entry: true, ..Function::default() };
+    Measured { functions: [("k".to_string(), function)].into(), ..Measured::default() }
+}
+
+fn artifacts() -> Artifacts {
+    Artifacts {
+        cubin: Vec::new(),
+        ptx: PTX.to_string(),
+        ptxas_log: String::new(),
+        unlimited_log: String::new(),
+        shared_log: None,
+        front_end: Default::default(),
+        as_compiled: AsCompiled::default(),
+        messages: Vec::new(),
+        dependencies: Vec::new(),
+        rescues: Vec::new(),
+        architecture: "sm_90".to_string(),
+        folder: PathBuf::new(),
+    }
+}
+
+fn diagnostic(file: &Arc<SourceFile>, edits: &[&str]) -> Diagnostic {
+    let start = TEXT.find("n * 3").unwrap_or_default();
+    let span = Span::new(file, start..start + 5);
+    let edit = |text: &&str| Edit { span: span.clone(), replacement: text.to_string(), context: span.clone() };
+    let suggestion =
+        |text| Suggestion::new(format!("write `{text}`"), Applicability::MachineApplicable, vec![edit(text)]);
+    let kernel = KernelInstance {
+        name: "k".into(),
+        mangled: "k".into(),
+        arch: "sm_90".into(),
+        toolkit: "13.5".into(),
+        bytes: 16,
+        loads: 1,
+        stores: 1,
+        usage: usage(16),
+        build: None,
+        flags: FlagOrigin::Config,
+        loaded_at: Vec::new(),
+    };
+    Diagnostic {
+        severity: Severity::Warning,
+        code: Code::Lint("dynamic_index"),
+        message: "`a` is in local memory".to_string(),
+        primary: Some(Label { span: span.clone(), text: String::new() }),
+        secondary: Vec::new(),
+        notes: Vec::new(),
+        help: vec![Help { message: "unroll".to_string() }],
+        suggestions: edits.iter().map(suggestion).collect(),
+        evidence: Some(Evidence { bytes: 16, kernels: vec![kernel], ..Evidence::default() }),
+        package: None,
+    }
+}
+
+/// What is left of a diagnostic with these edits, and what is counted.
+fn proven(edits: &[&str]) -> (Diagnostic, Tally) {
+    let file = SourceFile::from_text("a.cu", TEXT);
+    let unit = TranslationUnit {
+        name: "a.cu".into(),
+        package: None,
+        base: ".".into(),
+        code: UnitCode::CudaFile { file: Arc::clone(&file), flags: NvccFlags::new(Vec::new(), FlagOrigin::Config) },
+        use_site: None,
+        launches: Vec::new(),
+    };
+    let toolkit = Toolkit {
+        root: PathBuf::new(),
+        version: Version { major: 13, minor: 5 },
+        number: "13.5".into(),
+        nvcc: None,
+        ptxas: PathBuf::new(),
+        nvrtc: None,
+        lacks: Vec::new(),
+        found: String::new(),
+    };
+    let target = Target { toolkit: Arc::new(toolkit), architecture: "sm_90".into() };
+    let (files, before) = (Lazy::new(AsCompiled::default()), measured(16));
+    let subject = Subject {
+        unit: &unit,
+        target: &target,
+        architecture: "sm_90",
+        dependencies: &[],
+        files: &files,
+        before: &before,
+        cost: 1,
+    };
+    let source = Compiler { comparer: Comparer::default(), original: Original::of(&artifacts()) };
+    let prover = Prover {
+        subjects: &[subject],
+        source: &source,
+        root: Path::new(""),
+        threads: 1,
+        budget: &Budget::new(9),
+        watcher: &Silent,
+    };
+    let mut diagnostics = [diagnostic(&file, edits)];
+    let tally = prove(&mut diagnostics, &prover);
+    let [diagnostic] = diagnostics;
+    (diagnostic, tally)
+}
+
+#[test]
+fn an_edit_that_computes_something_else_is_refuted_and_counted() {
+    let (diagnostic, tally) = proven(&["n + n"]);
+    assert!(diagnostic.suggestions.is_empty(), "{diagnostic:?}");
+    assert_eq!((tally.different(), tally.proven), (1, 0));
+    let [(place, fault)] = tally.refuted.as_slice() else { panic!("{tally:?}") };
+    // The line that `-v` shows.
+    let line = format!("suggestion for {place} is not shown: {fault}");
+    assert!(line.starts_with("suggestion for dynamic_index at a.cu:1:"), "{line}");
+    assert!(line.contains("computes something else: byte ") && line.contains("behind parameter 0"), "{line}");
+}
+
+#[test]
+fn the_next_edit_is_tried() {
+    let (diagnostic, tally) = proven(&["n + n", "n + n + n"]);
+    let [shown] = diagnostic.suggestions.as_slice() else { panic!("{diagnostic:?}") };
+    assert_eq!(shown.title, "write `n + n + n`");
+    assert!(shown.is_proven() && shown.applicability == Applicability::MachineApplicable);
+    assert_eq!((tally.different(), tally.proven), (1, 1));
+    // A mistake of a rewrite says nothing about its idea, so the report does not list it as tried and rejected.
+    assert!(diagnostic.notes.is_empty(), "{:?}", diagnostic.notes);
+}
