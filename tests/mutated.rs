@@ -355,8 +355,9 @@ fn machine_instructions() {
         let code = mutated_bytes(&sections[which], numbers);
         let arch = Arch::new([50, 75, 80, 90, 100, 120][numbers.below(6)]);
         let function = nv_code::SassFunction::new(&code, arch);
+        let entry = numbers.below(code.len().max(1)) as u32;
         let whole = 0..u32::try_from(code.len()).unwrap_or(u32::MAX);
-        drop((function.local_instructions(), function.loops(), function.writes()));
+        drop((function.local_instructions(), function.loops([0, entry]), function.writes()));
         let _ = (function.opcodes().count(), function.calls().count(), function.calls_through_pointers().count());
         let _ = (function.stack_alignment(whole.clone()), function.stack_decrement(whole.clone()));
         let _ = (function.stack_rounding(whole.clone()), function.moves_stack_pointer(whole));

@@ -52,7 +52,8 @@ fn told(index: &Range<usize>, place: &Place, is_of_kernel: bool, trees: &SyntaxT
         let mut uses = occurrences(text, name);
         uses.any(|at| text[at + name.len()..].trim_start().starts_with('['))
     };
-    let subscripted = parameters.iter().flatten().take(64).enumerate().filter(|(_, name)| is_subscripted(name));
+    let subscripted =
+        parameters.iter().flat_map(|names| names.iter()).take(64).enumerate().filter(|(_, name)| is_subscripted(name));
     Told {
         parameters: subscripted.fold(0, |all, (number, _)| all | 1 << number),
         // Within a subscript, it tells where the index is loaded from.
