@@ -188,6 +188,11 @@ impl Verification {
         let results = self.kernels.iter().map(|kernel| kernel.results.clone());
         results.collect::<Option<Vec<_>>>()?.into_iter().reduce(Comparison::and)
     }
+
+    /// The smallest estimate of all kernels that have one.
+    pub fn speedup(&self) -> Option<Speedup> {
+        self.kernels.iter().filter_map(|kernel| kernel.speedup).min_by_key(|speedup| speedup.percent)
+    }
 }
 
 /// A kernel before and after an edit.
@@ -201,6 +206,43 @@ pub struct VerifiedKernel {
     /// Of running both versions; none where nobody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<Comparison>,
+    /// From what both versions executed; none where nobody ran them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speedup: Option<Speedup>,
+}
+
+/// The estimated time before an edit in percent of the time after it, and the bounds between which four of five
+/// measured edits lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Speedup {
+    pub percent: u32,
+    pub low_percent: u32,
+    pub high_percent: u32,
+}
+
+impl Speedup {
+    /// Whether the edit is not worth trying. Of the measured edits that are faster, none has such an estimate.
+    pub fn is_slower(self) -> bool {
+        self.percent < 100
+    }
+}
+
+impl fmt::Display for Speedup {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let times = |percent: u32| f64::from(percent) / 100.0;
+        let Self { percent, low_percent, high_percent } = *self;
+        match percent {
+            0..95 => write!(formatter, "{:.1}× slower", 1.0 / times(percent.max(1))),
+            95..100 => formatter.write_str("a little slower"),
+            _ => write!(
+                formatter,
+                "{:.1}× faster ({:.1}–{:.1})",
+                times(percent),
+                times(low_percent),
+                times(high_percent)
+            ),
+        }
+    }
 }
 
 /// What running both versions of a kernel on the same launches showed.
