@@ -6,7 +6,7 @@
 //! instructions, loads, lines that miss the caches. Parts that overlap were modelled as well, by a norm of higher order,
 //! and predicted families that were left out a little worse than the plain sum.
 //!
-//! The weights ([`WEIGHTS`]) are fitted to 170 pairs of kernels measured on an H100 (`measured.tsv`), by least squares of
+//! The weights (`WEIGHTS`) are fitted to 170 pairs of kernels measured on an H100 (`measured.tsv`), by least squares of
 //! the logarithms, mostly of the ratio. Each family was left out once and predicted from the others: Spearman's rank
 //! correlation is 0.81, the median error 40 %. All weights together fit with 0.88 and 26 %. Of the 21 pairs that are
 //! slower by more than 3 %, 13 are estimated below 0.9, where edits are refused, and no pair that is faster by more than 3 %.
