@@ -46,6 +46,57 @@ def junit(path):
     assert failed and suites.failures == len(failed), f"{suites.failures} failures, {len(failed)} cases"
 
 
+# The messages of reviewdog's `proto/rdf/reviewdog.proto`, as its documentation gives them: fields and their kinds.
+RDFORMAT = {
+    "DiagnosticResult": {"diagnostics": ["Diagnostic"], "source": "Source", "severity": "Severity"},
+    "Diagnostic": {
+        "message": str,
+        "location": "Location",
+        "severity": "Severity",
+        "source": "Source",
+        "code": "Code",
+        "suggestions": ["Suggestion"],
+        "original_output": str,
+    },
+    "Location": {"path": str, "range": "Range"},
+    "Range": {"start": "Position", "end": "Position"},
+    "Position": {"line": int, "column": int},
+    "Source": {"name": str, "url": str},
+    "Code": {"value": str, "url": str},
+    "Suggestion": {"range": "Range", "text": str},
+}
+
+
+def rdformat(value, kind, at):
+    if isinstance(kind, list):
+        assert isinstance(value, list), at
+        for index, item in enumerate(value):
+            rdformat(item, kind[0], f"{at}[{index}]")
+    elif kind == "Severity":
+        assert value in {"ERROR", "WARNING", "INFO"}, f"{at}: {value}"
+    elif isinstance(kind, str):
+        assert isinstance(value, dict) and set(value) <= set(RDFORMAT[kind]), f"{at}: {value}"
+        for name, part in value.items():
+            rdformat(part, RDFORMAT[kind][name], f"{at}.{name}")
+    else:
+        assert isinstance(value, kind), f"{at}: {value}"
+
+
+def rdjson(path):
+    """Every place lies in its file: columns count bytes, and ends are exclusive."""
+    document = json.loads(Path(path).read_text())
+    rdformat(document, "DiagnosticResult", "document")
+    assert document["diagnostics"], "nothing is said"
+    for diagnostic in document["diagnostics"]:
+        place = diagnostic["location"]
+        lines = (Path(path).parent / place["path"]).read_bytes().split(b"\n")
+        for part in [place["range"], *(suggestion["range"] for suggestion in diagnostic.get("suggestions", []))]:
+            start, end = part["start"], part["end"]
+            assert (start["line"], start["column"]) <= (end["line"], end["column"]), part
+            for position in (start, end):
+                assert 1 <= position["column"] <= len(lines[position["line"] - 1]) + 1, position
+
+
 def github(path):
     """Workflow commands, as the runner's `ActionCommand` splits them."""
     for line in Path(path).read_text().splitlines():
@@ -73,4 +124,4 @@ def matcher(path, output):
 
 if __name__ == "__main__":
     kind, *arguments = sys.argv[1:]
-    {"sarif": sarif, "gitlab": gitlab, "junit": junit, "github": github, "matcher": matcher}[kind](*arguments)
+    {"sarif": sarif, "gitlab": gitlab, "junit": junit, "rdjson": rdjson, "github": github, "matcher": matcher}[kind](*arguments)

@@ -9,6 +9,7 @@
 //! - Index with the induction variable of an unrolled loop, so that every index is constant.
 //! - Divergent index: keep the array in shared memory as `[element][thread]`. For up to 16 elements, select without an
 //!   index: `if (j == k) a[j] += v;` for all `j`, with `#pragma unroll`.
+//! - Flags (`bool seen[64]`): keep them as the bits of an integer.
 //! - An array that is only read with such an index stays in the cache: selects of more than 8 elements are slower
 //!   there.
 //! - Uniform index: shared memory, or no change where arithmetic hides the cost. From 8 elements up, a chain of selects
@@ -36,6 +37,9 @@
 //! once, and only if nothing in the statement can change them before. The edit may still be wrong if something not
 //! visible in the source depends on the order. An index outside the array was undefined; now nothing is written.
 //!
+//! Flags become the bits of an integer only if every use is an element that is read or assigned; each index is evaluated
+//! where and as often as before.
+//!
 //! Moving a kernel's own variable to shared memory is suggested if launch bounds or all launches give the block size.
 //! For a variable of a `__device__` function you must fill in the size, because other kernels may call the function.
 //! Each thread uses only its own part, so no synchronization is needed. If every use is an element, the part is a
@@ -58,7 +62,7 @@ use nv_code::dataflow::Provenance;
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
 use crate::rewrite::select::{FORMS, worth::SELECT_ELEMENTS};
-use crate::rewrite::{component, ring_order, select, shared, static_table};
+use crate::rewrite::{bits, component, ring_order, select, shared, static_table};
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_index",
@@ -81,6 +85,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Some(suggestion) if suggestion.applicability == Applicability::HasPlaceholders => (None, Some(suggestion)),
         suggestion => (suggestion, None),
     };
+    let finding = finding.suggest(bits::suggestion(object));
     let in_order = ring_order::suggestions(object).into_iter();
     let finding = in_order.fold(finding, |finding, suggestion| finding.suggest(Some(suggestion)));
     // If variables share memory, the machine code does not tell which of them is constant.

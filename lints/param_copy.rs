@@ -105,7 +105,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let finding = finding.help(advice(cx, object, copy, copied)).suggest(grid_constant(cx, object, copy, copied));
     let own = written_members(cx, object, copy, copied).into_iter().flatten();
     let finding = own.fold(finding, |finding, own| finding.suggest(Some(own)));
-    Some(finding.suggest(shared::suggestion(cx, object)))
+    // A copy that nothing writes is the same in all threads: a row for each of them would be waste.
+    let is_changed = !copy.writes.is_empty() || copy.may_be_written;
+    Some(finding.suggest(shared::suggestion(cx, object).filter(|_| is_changed)))
 }
 
 /// Inserts `const __grid_constant__` before the parameter. If the compiler sees a write to it, it rejects the edit; a

@@ -8,7 +8,9 @@ use lmem_unit::{CompilerMessage, TranslationUnit};
 use nv_code::dataflow::may_fuse;
 
 use crate::ALL;
-use crate::framework::{BudgetedKernel, Check, Claim, Finding, Lint, LintContext, UnitContext, is_minor, remark};
+use crate::framework::{
+    BudgetedKernel, Check, Claim, Finding, Lint, LintContext, UnitContext, accesses, is_minor, remark,
+};
 
 /// Names of all lints, and the word for all warnings.
 pub fn known_names() -> Vec<&'static str> {
@@ -53,7 +55,8 @@ fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
             lint,
             finding: with_owner(rounding(finding, cx), object),
             bytes: object.bytes,
-            is_minor: is_minor(object),
+            is_minor: is_minor(object, cx.frame.is_entry),
+            accesses: accesses(object),
         }),
         _ => None,
     })
@@ -87,7 +90,9 @@ fn with_owner(finding: Finding, object: &StackObject) -> Finding {
 /// Runs all kernel lints on a frame.
 pub fn kernel_claims(cx: &LintContext<'_>) -> Vec<Claim> {
     let claim = |lint: &&'static Lint| match lint.check {
-        Check::Kernel(check) => Some(Claim { lint, finding: check(cx)?, bytes: 0, is_minor: false }),
+        Check::Kernel(check) => {
+            Some(Claim { lint, finding: check(cx)?, bytes: 0, is_minor: false, accesses: Vec::new() })
+        }
         _ => None,
     };
     ALL.iter().filter_map(claim).collect()
@@ -99,14 +104,16 @@ pub fn option_claims(cx: &UnitContext<'_>) -> Vec<Claim> {
         Check::Options(check) => check(cx),
         _ => Vec::new(),
     };
-    let claim = |lint| move |finding| Claim { lint, finding, bytes: 0, is_minor: false };
+    let claim = |lint| move |finding| Claim { lint, finding, bytes: 0, is_minor: false, accesses: Vec::new() };
     ALL.iter().copied().flat_map(|lint| claims(lint).into_iter().map(claim(lint))).collect()
 }
 
 /// What is said of a kernel that takes more than it may.
 pub fn budget_claim(kernel: &BudgetedKernel<'_>) -> Option<Claim> {
     let claim = |lint: &&'static Lint| match lint.check {
-        Check::Budget(check) => Some(Claim { lint, finding: check(kernel)?, bytes: 0, is_minor: false }),
+        Check::Budget(check) => {
+            Some(Claim { lint, finding: check(kernel)?, bytes: 0, is_minor: false, accesses: Vec::new() })
+        }
         _ => None,
     };
     ALL.iter().find_map(claim)
@@ -134,7 +141,13 @@ pub fn would_claim(cx: &LintContext<'_>, object: &StackObject) -> Vec<&'static s
 /// Runs the unit lints; `is_debug` tells that the code was compiled with `-G`.
 pub fn unit_claim(unit: &TranslationUnit, is_debug: bool) -> Option<Claim> {
     ALL.iter().find_map(|lint| match lint.check {
-        Check::Unit(check) => check(unit, is_debug).map(|finding| Claim { lint, finding, bytes: 0, is_minor: false }),
+        Check::Unit(check) => check(unit, is_debug).map(|finding| Claim {
+            lint,
+            finding,
+            bytes: 0,
+            is_minor: false,
+            accesses: Vec::new(),
+        }),
         _ => None,
     })
 }

@@ -43,9 +43,9 @@
 //! `dynamic_index`, `address_escape`
 
 use lmem_base::level::Level;
-use lmem_frame::{StackObject, StackObjectKind};
+use lmem_frame::{Address, StackObject, StackObjectKind};
 
-use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
+use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
 use crate::rewrite::{component, shared};
 
 pub(crate) static LINT: Lint = Lint {
@@ -59,12 +59,18 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let cast = object.reinterpretation().filter(|_| matches!(object.kind, StackObjectKind::Variable))?;
     let guilty = object.guilty().filter(|access| access.is_computed())?;
     let type_text = &cast.type_text;
+    let is_walked = matches!(guilty.address, Address::Induction(_));
     let how = match cast.is_indexed {
+        true if is_walked => format!("walked as `{type_text}` by a rolled loop"),
         true => format!("dynamically indexed as `{type_text}`"),
         false => format!("accessed as `{type_text}` and dynamically indexed"),
     };
+    let index = match &guilty.address {
+        Address::Computed(sources) => origin(sources),
+        _ => "index of a rolled loop".to_string(),
+    };
     let finding = in_local_memory(object, Some(guilty), &how)
-        .access(object, guilty, in_loop("dynamic index", object, guilty))
+        .access(object, guilty, in_loop(&index, object, guilty))
         .label(Some(&cast.span), format!("cast to `{type_text}`"))
         .note("aliasing: undefined behaviour, unless the other type is `char` or `std::byte`");
     let finding = finding.help(match cast.is_indexed {

@@ -1,6 +1,5 @@
 //! Entry point: from arguments to an exit code.
 
-use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -13,14 +12,15 @@ use clap::{CommandFactory, Parser};
 
 use cargo_lmem::check::{CheckError, Outcome, Surroundings, check_in};
 use cargo_lmem::cli::{
-    CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, ExplainArgs, InitArgs, MessageFormat, RunArgs,
+    CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, DiffArgs, ExplainArgs, InitArgs, MessageFormat,
+    RunArgs,
 };
 use cargo_lmem::init::{Fate, InitError};
 use cargo_lmem::{cache, cli, compile, fix, git, in_force, init, lsp, report, run, with_check};
 use cuda_toolkit::ToolkitError;
 use lmem_base::diagnostic::Severity;
 use lmem_base::source::display_path;
-use lmem_base::{files, say};
+use lmem_base::{files, guardian, process, say};
 use lmem_project::build_flags;
 
 /// Exit codes; the numbers are documented in `--help` and the README.
@@ -41,10 +41,15 @@ fn main() -> ExitCode {
     if let Some(Command::NvrtcWorker) = arguments.command {
         return done(compile::nvrtc_worker().map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean));
     }
+    if let Some(Command::Guardian) = arguments.command {
+        guardian::serve(std::io::stdin().lock());
+        return done(Exit::Clean);
+    }
     if let Some(Command::NvccStandIn { arguments }) = &arguments.command {
         // `stand_in` only returns if it fails.
         return done(complain(&build_flags::stand_in(arguments), Exit::Usage));
     }
+    guardian::install(guardian_command);
     let cancel = Arc::new(AtomicBool::new(false));
     install_handler(&cancel);
     done(match arguments.command {
@@ -54,6 +59,7 @@ fn main() -> ExitCode {
         },
         Some(Command::Check(arguments)) => run_check(&arguments, &cancel),
         Some(Command::Run(arguments)) => return run_program(&arguments, &cancel),
+        Some(Command::Diff(arguments)) => run_diff(&arguments, &cancel),
         Some(Command::Explain(arguments)) => explain(&arguments),
         Some(Command::Toolkit(arguments)) => cuda_toolkit::command::run(&arguments.command, None, &cancel)
             .map_or_else(|error| toolkit_error(&error), |()| Exit::Clean),
@@ -65,8 +71,16 @@ fn main() -> ExitCode {
         Some(Command::Init(arguments)) => initialize(&arguments),
         Some(Command::Completions { shell }) => write_text(&mut std::io::stdout().lock(), &cli::completions(shell)),
         Some(Command::Man { folder }) => write_manual(folder.as_deref()),
-        Some(Command::NvrtcWorker | Command::NvccStandIn { .. }) => Exit::Clean,
+        Some(Command::NvrtcWorker | Command::NvccStandIn { .. } | Command::Guardian) => Exit::Clean,
     })
+}
+
+/// This program as the guardian of its run; without a path to it there is none.
+fn guardian_command() -> Option<std::process::Command> {
+    let mut command = std::process::Command::new(std::env::current_exe().ok()?);
+    process::harden(&mut command);
+    command.args(["lmem", cli::GUARDIAN]);
+    Some(command)
 }
 
 fn done(exit: Exit) -> ExitCode {
@@ -87,7 +101,8 @@ fn install_handler(cancel: &Arc<AtomicBool>) {
 
 /// Runs a program and checks its kernels. The exit code is the check's; without findings it is the program's.
 fn run_program(arguments: &RunArgs, cancel: &AtomicBool) -> ExitCode {
-    let (exit, ended) = checked(&arguments.check, Some(&arguments.command), cancel);
+    let surroundings = Surroundings { program: Some(&arguments.command), ..Surroundings::default() };
+    let (exit, ended) = checked(&arguments.check, surroundings, cancel);
     match (exit, ended) {
         (Exit::Clean, Some(status)) if !status.success() => {
             // The code that shells use for a program ended by a signal.
@@ -121,11 +136,23 @@ fn unwritable(output: &Path) -> Option<Exit> {
 }
 
 fn run_check(arguments: &CheckArgs, cancel: &AtomicBool) -> Exit {
-    checked(arguments, None, cancel).0
+    checked(arguments, Surroundings::default(), cancel).0
 }
 
-fn checked(arguments: &CheckArgs, program: Option<&[OsString]>, cancel: &AtomicBool) -> (Exit, Option<ExitStatus>) {
-    let surroundings = Surroundings { program, ..Surroundings::default() };
+/// Shows what kernels take beside a revision. Findings are no failure: the table decides nothing.
+fn run_diff(arguments: &DiffArgs, cancel: &AtomicBool) -> Exit {
+    let check = match arguments.as_check() {
+        Ok(check) => check,
+        Err(message) => return check_error(&CheckError::Usage(message)),
+    };
+    let surroundings = Surroundings { compares_kernels: true, ..Surroundings::default() };
+    match checked(&check, surroundings, cancel).0 {
+        Exit::Findings => Exit::Clean,
+        exit => exit,
+    }
+}
+
+fn checked(arguments: &CheckArgs, surroundings: Surroundings<'_>, cancel: &AtomicBool) -> (Exit, Option<ExitStatus>) {
     let start = Instant::now();
     set_color(arguments.color);
     let targets = cli::targets(&arguments.output, arguments.message_format);
@@ -261,10 +288,17 @@ fn explain(arguments: &ExplainArgs) -> Exit {
 }
 
 fn write_text(out: &mut dyn Write, text: &[u8]) -> Exit {
-    // A closed pipe is no error.
-    drop(out.write_all(text));
-    Exit::Clean
+    match out.write_all(text).and_then(|()| out.flush()) {
+        // The reader closed the pipe, as in `cargo lmem explain | head`.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => complain(&Unwritten(error), Exit::Usage),
+        _ => Exit::Clean,
+    }
 }
+
+/// Output that has no place, such as on a full disk.
+#[derive(Debug, thiserror::Error)]
+#[error("stdout cannot be written")]
+struct Unwritten(#[source] std::io::Error);
 
 /// Shows the settings. clap's matches for the same command line know where each value comes from.
 fn show_config(arguments: &CheckArgs) -> Exit {

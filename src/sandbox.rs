@@ -69,12 +69,41 @@ pub struct Sandbox {
     tree: Places,
     /// Readable and executable paths.
     programs: Places,
-    /// Limit on the address space of each process, in bytes.
-    memory: Option<u64>,
+    /// The same, and possibly not there yet: headers are fetched when a file asks for them.
+    fetched: Vec<PathBuf>,
+    /// Limit on the address space of each process.
+    memory: Option<Memory>,
     /// Whether the kernel enforces the restrictions (Landlock).
     is_on: bool,
     /// Whether there are any restrictions.
     restricts: bool,
+}
+
+/// Limit on the address space of a compiler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    pub bytes: u64,
+    /// Whether this is a share of what all compilers may take together.
+    is_share: bool,
+}
+
+impl Memory {
+    /// The smaller of the limit for one compiler, where 0 is none, and its share of the limit for all. Both are in MiB,
+    /// and `jobs` compilers run at the same time.
+    pub fn new(one: u64, all: Option<u64>, jobs: usize) -> Option<Self> {
+        let bytes = |mib: u64| mib.saturating_mul(1 << 20);
+        let one = (one > 0).then(|| Self { bytes: bytes(one), is_share: false });
+        let share = all.map(|all| Self { bytes: bytes(all) / jobs.max(1) as u64, is_share: true });
+        one.into_iter().chain(share).min_by_key(|memory| memory.bytes)
+    }
+
+    /// The option that sets it, and what that limits.
+    pub fn option(self) -> (&'static str, &'static str) {
+        match self.is_share {
+            true => ("--total-memory", "all compilers may take together, and fewer `--jobs` give each more"),
+            false => ("--memory", "a compiler may take"),
+        }
+    }
 }
 
 /// Additional permissions for the compilers of one unit.
@@ -91,14 +120,14 @@ impl Sandbox {
         tree: &Places,
         allowed: &[PathBuf],
         toolkit: &Toolkit,
-        managed: Option<PathBuf>,
-        memory: Option<u64>,
+        fetched: Vec<PathBuf>,
+        memory: Option<Memory>,
     ) -> Self {
-        let programs =
-            SYSTEM.iter().map(PathBuf::from).chain(of_environment()).chain(of_toolkit(toolkit)).chain(managed);
+        let programs = SYSTEM.iter().map(PathBuf::from).chain(of_environment()).chain(of_toolkit(toolkit));
         Self {
             tree: tree.and(allowed.iter().cloned()),
             programs: Places::new(programs),
+            fetched,
             memory,
             is_on: enforced::is_available(),
             restricts: true,
@@ -110,7 +139,7 @@ impl Sandbox {
         self.is_on
     }
 
-    pub fn memory(&self) -> Option<u64> {
+    pub fn memory(&self) -> Option<Memory> {
         self.memory
     }
 
@@ -119,8 +148,14 @@ impl Sandbox {
         if !self.restricts {
             return Places::new([PathBuf::from("/")]);
         }
-        let folders = self.tree.folders().iter().chain(self.programs.folders()).chain(&unit.readable);
+        let programs = self.programs();
+        let folders = self.tree.folders().iter().chain(programs.folders()).chain(&unit.readable);
         Places::new(folders.cloned().chain([unit.writable.clone()]))
+    }
+
+    /// Paths that may be read and executed, with what has been fetched by now.
+    fn programs(&self) -> Places {
+        self.programs.and(self.fetched.iter().cloned())
     }
 
     /// Runs a compiler to its end.
@@ -144,26 +179,26 @@ impl Sandbox {
         // Landlock restricts a thread for good, so each compiler is started, and waited for, on a thread of its own.
         std::thread::scope(|scope| {
             let run = || {
-                enforced::restrict(&self.tree, &self.programs, unit, &program)?;
+                enforced::restrict(&self.tree, &self.programs(), unit, &program)?;
                 process::run(command, input, limit, cancel)
             };
-            scope.spawn(run).join().unwrap_or_else(|_| Err(io::Error::other("a thread ended early")))
+            std::thread::Builder::new()
+                .spawn_scoped(scope, run)?
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("a thread ended early")))
         })
     }
 }
 
 /// Sets resource limits, which a process passes on to its children.
-fn bound(command: &mut Command, memory: Option<u64>, time: Duration) {
+fn bound(command: &mut Command, memory: Option<Memory>, time: Duration) {
     let at_most = |bytes: u64| Rlimit { current: Some(bytes), maximum: Some(bytes) };
     let limits = move || {
         if let Some(memory) = memory {
-            setrlimit(Resource::As, at_most(memory))?;
+            setrlimit(Resource::As, at_most(memory.bytes))?;
         }
         setrlimit(Resource::Fsize, at_most(MAX_FILE_BYTES))?;
         setrlimit(Resource::Core, at_most(0))?;
-        // The compiler ends with this process, even if that is killed.
-        #[cfg(target_os = "linux")]
-        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
         // A process that outlives this one ends at its CPU time limit.
         setrlimit(Resource::Cpu, at_most(time.as_secs().saturating_add(5)))?;
         Ok(())
@@ -235,7 +270,8 @@ mod enforced {
             let status = ruleset().and_then(RulesetCreated::restrict_self);
             status.is_ok_and(|status| status.ruleset != RulesetStatus::NotEnforced)
         };
-        *AVAILABLE.get_or_init(|| std::thread::spawn(ask).join().unwrap_or(false))
+        // Without a thread to ask on, the answer is yes: `restrict` then fails where the kernel has none.
+        *AVAILABLE.get_or_init(|| std::thread::Builder::new().spawn(ask).map_or(true, |it| it.join().unwrap_or(true)))
     }
 
     fn ruleset() -> Result<RulesetCreated, RulesetError> {
@@ -307,6 +343,29 @@ mod tests {
         sandbox.run(&mut command, &unit, b"", Duration::from_secs(20), &AtomicBool::new(false)).unwrap()
     }
 
+    /// cuRAND's headers come in the middle of a run.
+    #[test]
+    fn what_is_fetched_later_may_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs_err::create_dir(path("tree")).unwrap();
+        fs_err::create_dir(path("tmp")).unwrap();
+        let fetched = vec![path("cache/components")];
+        let sandbox = Sandbox::new(&Places::new([path("tree")]), &[], &Toolkit::absent(), fetched, None);
+        fs_err::create_dir_all(path("cache/components")).unwrap();
+        fs_err::write(path("cache/components/header"), "fetched").unwrap();
+        fs_err::write(path("cache/other"), "other").unwrap();
+        let unit = OfUnit { readable: Vec::new(), writable: path("tmp") };
+        assert!(sandbox.readable(&unit).hold_file(&path("cache/components/header")));
+        assert!(!sandbox.readable(&unit).hold_file(&path("cache/other")));
+        if sandbox.is_on() {
+            let output =
+                run(&sandbox, &path("tmp"), &format!("cd {0}; cat components/header other", path("cache").display()));
+            assert_eq!(String::from_utf8_lossy(&output.stdout), "fetched", "{}", output.text());
+        }
+        assert!(cuda_toolkit::fetched_folders().iter().any(|folder| folder.ends_with("components")));
+    }
+
     #[test]
     fn files_elsewhere_are_not_read_and_not_written() {
         let folder = tempfile::tempdir().unwrap();
@@ -317,7 +376,7 @@ mod tests {
         std::os::unix::fs::symlink(path("out/b"), path("tree/link")).unwrap();
         fs_err::write(path("tree/evil"), "#!/bin/sh\necho executed\n").unwrap();
         fs_err::set_permissions(path("tree/evil"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        let sandbox = Sandbox::new(&Places::new([path("tree")]), &[], &Toolkit::absent(), None, None);
+        let sandbox = Sandbox::new(&Places::new([path("tree")]), &[], &Toolkit::absent(), Vec::new(), None);
         if !sandbox.is_on() {
             return;
         }
@@ -332,9 +391,19 @@ mod tests {
     }
 
     #[test]
+    fn the_smaller_limit_counts() {
+        let of = |one, all, jobs| Memory::new(one, all, jobs).map(|memory| (memory.bytes >> 20, memory.option().0));
+        assert_eq!(of(0, None, 8), None);
+        assert_eq!(of(8192, None, 8), Some((8192, "--memory")));
+        assert_eq!(of(8192, Some(16384), 8), Some((2048, "--total-memory")));
+        assert_eq!(of(1024, Some(16384), 8), Some((1024, "--memory")));
+        assert_eq!(of(0, Some(100), 0), Some((100, "--total-memory")));
+    }
+
+    #[test]
     fn memory_is_limited() {
         let folder = tempfile::tempdir().unwrap();
-        let sandbox = Sandbox { memory: Some(64 << 20), ..Sandbox::default() };
+        let sandbox = Sandbox { memory: Memory::new(64, None, 1), ..Sandbox::default() };
         let output = run(&sandbox, folder.path(), "x=$(head -c 200000000 /dev/zero | tr '\\0' a); echo done");
         assert!(output.end != End::Exit(0) || !output.text().contains("done"), "{}", output.text());
     }

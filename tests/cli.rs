@@ -357,9 +357,9 @@ fn a_comparison_needs_a_repository_and_a_revision() {
     let place = Place::new();
     expect(place.lmem(&["--staged"]).assert(), 2, &["lies in no git repository", "hint: `--baseline FILE`"]);
     git(&place, &["init", "-q"]);
-    expect(place.lmem(&["--changed-since", "HEAD"]).assert(), 2, &["there is no revision `HEAD`"]);
+    expect(place.lmem(&["--changed-since", "HEAD"]).assert(), 2, &["there is no commit yet"]);
     // Before the first commit all that is staged is new.
-    expect(place.lmem(&["--staged"]).assert(), 2, &["there is no `Cargo.toml` or `lmem.toml`"]);
+    expect(place.lmem(&["--staged"]).assert(), 2, &["no `Cargo.toml` or `lmem.toml` is staged in"]);
     git(&place, &["add", "."]);
     expect(place.lmem(&["--staged"]).assert(), 0, &["no CUDA source was found"]);
     git(&place, &["commit", "-q", "-m", "one"]);

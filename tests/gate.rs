@@ -43,6 +43,8 @@ fn main() {
     let trials = vec![
         trial("a_change_is_held_against_a_revision", a_change_is_held_against_a_revision),
         trial("the_index_counts_and_not_the_working_tree", the_index_counts_and_not_the_working_tree),
+        trial("kernels_stand_beside_those_of_a_revision", kernels_stand_beside_those_of_a_revision),
+        trial("histories_hide_nothing_and_bring_nothing_back", histories_hide_nothing_and_bring_nothing_back),
         trial("comments_are_written_for_what_is_found", comments_are_written_for_what_is_found),
         trial("settings_have_budgets_and_levels", settings_have_budgets_and_levels),
     ];
@@ -192,6 +194,130 @@ fn the_index_counts_and_not_the_working_tree() -> Result<(), Failed> {
     are(&project.lines(SINCE, 0)?, &[])?;
     project.git(&["add", "kernels/new.cu"])?;
     are(&project.lines(&["--staged"], 0)?, &[])
+}
+
+/// The document of `cargo lmem diff`, and for each kernel what it says of the stack frame.
+fn table(project: &Project, arguments: &[&str]) -> Result<(Value, Vec<String>), Failed> {
+    let output = project.run(&[&["diff"], arguments, &["--message-format", "json"]].concat(), 0)?;
+    let document: Value = serde_json::from_slice(&output.stdout)?;
+    let rows = document["kernels"].as_array().ok_or("there is a list of kernels")?.iter().map(|row| {
+        let frame = |side: &str| row[side]["stack_frame"].as_u64().map_or("-".to_string(), |bytes| bytes.to_string());
+        let word = |key: &str| row[key].as_str().unwrap_or("-").to_string();
+        format!("{} {} {} {} {}", word("file"), word("kernel"), word("change"), frame("before"), frame("after"))
+    });
+    Ok((document.clone(), rows.collect()))
+}
+
+fn kernels_stand_beside_those_of_a_revision() -> Result<(), Failed> {
+    let project = Project::new()?;
+    project.git(&["branch", "-M", "main"])?;
+    let (document, rows) = table(&project, &[])?;
+    holds(rows.is_empty() && document["unchanged"] == 2, &format!("{document}"))?;
+
+    // More in one file, a new kernel, and one that is gone with its file.
+    project.write("inc/size.cuh", "#define SIZE 32\n")?;
+    project.write("kernels/new.cu", "__global__ void fresh(float* out) { out[threadIdx.x] = 1.0f; }\n")?;
+    fs_err::remove_file(project.path("kernels/b.cu"))?;
+    let expected = ["kernels/a.cu one more 64 128", "kernels/new.cu fresh new - 0", "kernels/b.cu two removed 32 -"];
+    let (document, rows) = table(&project, &[])?;
+    holds(rows == expected && document["unchanged"] == 0, &format!("{rows:?} {document}"))?;
+    holds(document["findings"]["worse"] == 1, "findings are counted beside it")?;
+    let page = project.run(&["diff", "--message-format", "markdown"], 0)?;
+    let page = String::from_utf8_lossy(&page.stdout).into_owned();
+    holds(page.contains("| one (`kernels/a.cu:2`) | sm_90 | more | **64 → 128 B** |"), &page)?;
+    // The index is what it was; with paths, the others are not looked at.
+    holds(table(&project, &["--staged"])?.1.is_empty(), "nothing is staged")?;
+    holds(table(&project, &["HEAD", "kernels/new.cu"])?.1 == expected[1..2], "one file alone")?;
+
+    // A branch beside where it began, though `main` went on; a kernel that moves to another file is the same one.
+    project.git(&["checkout", "-q", "-b", "change"])?;
+    project.commit()?;
+    project.git(&["checkout", "-q", "main"])?;
+    project.write("kernels/later.cu", &KERNEL.replace("NAME", "later"))?;
+    project.commit()?;
+    project.git(&["checkout", "-q", "change"])?;
+    holds(table(&project, &["main..."])?.1 == expected, "what the branch did")?;
+    holds(table(&project, &["main"])?.1.len() == 4, "beside `main` itself, its kernel is missing too")?;
+    let moved = format!("{}{}", project.read("kernels/new.cu")?, KERNEL.replace("NAME", "one"));
+    project.write("kernels/new.cu", &moved)?;
+    project.write("kernels/a.cu", "__global__ void other(float* out) { out[threadIdx.x] = 2.0f; }\n")?;
+    holds(table(&project, &[])?.1 == ["kernels/a.cu other new - 0"], "`one` has another place")?;
+    are(&project.lines(SINCE, 0)?, &[])?;
+
+    // What does not compile is said, and is neither new nor gone.
+    project.write("kernels/a.cu", "__global__ void other(float* out) { nothing(); }\n")?;
+    let output = project.run(&["diff"], 4)?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    holds(text.contains("does not compile, and is not compared: `kernels/a.cu`"), &text)?;
+    project.run(&["diff", "--fix"], 2)?;
+    project.run(&["diff", "nowhere"], 2).map(drop)
+}
+
+/// Each history was a regression that nobody saw, or an error for what was there before.
+fn histories_hide_nothing_and_bring_nothing_back() -> Result<(), Failed> {
+    let project = Project::new()?;
+    // A header of a submodule, which goes on to another commit.
+    let library = project.0.path().join("library");
+    fs_err::create_dir(&library)?;
+    let in_library = |arguments: &[&str]| project.git(&[&["-C", &library.display().to_string()], arguments].concat());
+    in_library(&["init", "-q"])?;
+    fs_err::write(library.join("size.cuh"), "#define SIZE 16\n")?;
+    in_library(&["add", "."])?;
+    in_library(&["commit", "-q", "-m", "16"])?;
+    let source = library.display().to_string();
+    project.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &source, "dep"])?;
+    project.write("kernels/a.cu", &KERNEL.replace("NAME", "one").replace("size.cuh", "../dep/size.cuh"))?;
+    project.commit()?;
+    are(&project.lines(SINCE, 0)?, &[])?;
+    project.write("dep/size.cuh", "#define SIZE 32\n")?;
+    are(&project.lines(SINCE, 1)?, &["kernels/a.cu:3:9: error: `part`"])?;
+    are(&project.lines(&["--staged"], 0)?, &[])?;
+    project.git(&["-C", "dep", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-a", "-m", "32"])?;
+    project.git(&["add", "dep"])?;
+    are(&project.lines(&["--staged"], 1)?, &["kernels/a.cu:3:9: error: `part`"])?;
+    holds(table(&project, &[])?.1 == ["kernels/a.cu one more 64 128"], "the table has it too")?;
+    project.commit()?;
+    are(&project.lines(SINCE, 0)?, &[])?;
+
+    // A file gets another name beside a baseline, which has the old one.
+    project.write("Cargo.toml", &format!("{MANIFEST}baseline = \"known.json\"\n"))?;
+    project.run(&["--write-baseline"], 0)?;
+    project.git(&["mv", "kernels/b.cu", "kernels/renamed.cu"])?;
+    are(&project.lines(&["-D", "warnings"], 0)?, &[])?;
+    // A copy beside the original is new.
+    project.write("kernels/copy.cu", &project.read("kernels/renamed.cu")?)?;
+    let lines = project.lines(&[], 1)?;
+    holds(lines.len() == 2 && lines.iter().all(|line| line.contains("`part`")), &format!("{lines:?}"))?;
+
+    // A file that never compiled refuses no commit; one that the change breaks does, with the same words.
+    let broken = "__global__ void broken(float* out) { out[0] = NOWHERE; }\n";
+    project.write("kernels/broken.cu", broken)?;
+    fs_err::remove_file(project.path("kernels/copy.cu"))?;
+    project.commit()?;
+    project.write("kernels/a.cu", &format!("// A comment.\n{}", project.read("kernels/a.cu")?))?;
+    let output = project.run(SINCE, 0)?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    holds(said.contains("1 source compiled neither in `HEAD` nor now"), &said)?;
+    project.git(&["add", "-A"])?;
+    project.run(&["--staged", "--quiet"], 0)?;
+    project.write("kernels/broken_too.cu", &broken.replace("void broken", "void broken_too"))?;
+    let lines = project.lines(SINCE, 4)?;
+    holds(lines.iter().any(|line| line.contains("NOWHERE")), &format!("{lines:?}"))?;
+    fs_err::remove_file(project.path("kernels/broken_too.cu"))?;
+
+    // Nothing of a project is staged for the first commit.
+    let fresh = Project(tempfile::tempdir()?);
+    fresh.write("lmem.toml", "arch = [\"sm_90\"]\n")?;
+    fresh.write("a.cu", &KERNEL.replace("NAME", "one").replace("#include \"size.cuh\"", "#define SIZE 8"))?;
+    fresh.git(&["init", "-q"])?;
+    let output = fresh.run(&["--staged"], 2)?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    holds(said.contains("no `Cargo.toml` or `lmem.toml` is staged in `") && !said.contains("trees"), &said)?;
+    let said = String::from_utf8_lossy(&fresh.run(SINCE, 2)?.stderr).into_owned();
+    holds(said.contains("there is no commit yet"), &said)?;
+    fresh.git(&["add", "-A"])?;
+    are(&fresh.lines(&["--staged"], 1)?, &["a.cu:3:9: error: `part`"])?;
+    holds(table(&fresh, &[])?.1 == ["a.cu one new - 32"], "beside an empty tree")
 }
 
 fn comments_are_written_for_what_is_found() -> Result<(), Failed> {

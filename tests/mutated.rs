@@ -322,3 +322,100 @@ fn settings() {
         drop(nvcc_flags::check_defines(&words));
     });
 }
+
+/// A copy of bytes with some of them replaced, mostly by extreme ones.
+fn mutated_bytes(whole: &[u8], numbers: &mut Numbers) -> Vec<u8> {
+    let mut copy = whole.to_vec();
+    for _ in 0..1 + numbers.below(12) {
+        let at = numbers.below(copy.len());
+        let byte = [0, 1, 0x7f, 0x80, 0xff, numbers.below(256) as u8][numbers.below(6)];
+        copy.get_mut(at).into_iter().for_each(|it| *it = byte);
+    }
+    copy.truncate(if numbers.below(6) == 0 { numbers.below(copy.len()) } else { copy.len() });
+    copy
+}
+
+/// Sections of recorded cubins whose names start in one of some ways.
+fn sections(starts: &[&str]) -> Vec<Vec<u8>> {
+    use object::{Object, ObjectSection};
+    let mut found = Vec::new();
+    for cubin in records("register_spill", ".cubin").iter().chain(&records("seeds", ".cubin")) {
+        let file = object::File::parse(cubin.as_slice()).expect("a record is whole");
+        let is_chosen = |name: &str| starts.iter().any(|start| name.starts_with(start));
+        let chosen = file.sections().filter(|section| section.name().is_ok_and(is_chosen));
+        found.extend(chosen.filter_map(|section| Some(section.data().ok()?.to_vec())));
+    }
+    found
+}
+
+#[test]
+fn machine_instructions() {
+    let sections = sections(&[".text."]);
+    try_each(sections.len(), |which, numbers| {
+        let code = mutated_bytes(&sections[which], numbers);
+        let arch = Arch::new([50, 75, 80, 90, 100, 120][numbers.below(6)]);
+        let function = nv_code::SassFunction::new(&code, arch);
+        let entry = numbers.below(code.len().max(1)) as u32;
+        let whole = 0..u32::try_from(code.len()).unwrap_or(u32::MAX);
+        drop((function.local_instructions(), function.loops([0, entry]), function.writes()));
+        let _ = (function.opcodes().count(), function.calls().count(), function.calls_through_pointers().count());
+        let _ = (function.stack_alignment(whole.clone()), function.stack_decrement(whole.clone()));
+        let _ = (function.stack_rounding(whole.clone()), function.moves_stack_pointer(whole));
+    });
+}
+
+#[test]
+fn line_programs() {
+    let sections = sections(&[".debug_line", ".nv_debug_line_sass"]);
+    try_each(sections.len(), |which, numbers| {
+        drop(nv_code::LineTable::parse(&mutated_bytes(&sections[which], numbers)));
+    });
+}
+
+const BASELINE: &str = "{\"cargo-lmem-baseline\":1}\n\
+{\"lint\":\"dynamic_index\",\"file\":\"kernels/a.cu\",\"kernel\":\"k\",\"variable\":\"a\",\"bytes\":{\"sm_90\":64}}\n\
+{\"lint\":\"register_spill\",\"file\":\"kernels/a.cu\",\"kernel\":\"k\",\"variable\":null,\"bytes\":{\"sm_90\":12,\"sm_80\":8}}\n";
+
+#[test]
+fn baselines() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lmem-baseline.json");
+    try_copies(&[BASELINE.to_string()], |text| {
+        std::fs::write(&path, text).unwrap();
+        drop(cargo_lmem::gate::Baseline::read(&path));
+    });
+}
+
+const COMMANDS: &str = "[\n{\"directory\": \"/nowhere/build\",\n\"command\": \"nvcc -O3 -I../include -DN=4 \\\"-DM=a b\\\" \
+-gencode arch=compute_90,code=sm_90 -x cu -c ../a.cu -o a.o\",\n\"file\": \"../a.cu\"},\n{\"directory\": \".\",\n\
+\"arguments\": [\"clang++\", \"--cuda-gpu-arch=sm_80\", \"-isystem\", \"x\",\n\"@flags.rsp\", \"--options-file\", \"flags.rsp\", \"b.cu\"],\n\
+\"file\": \"b.cu\", \"output\": \"b.o\"}\n]\n";
+
+const SETTINGS: &str = "arch = [\"sm_90\", \"sm_80\"]\nflags = [\"-O3\", \"-DN=4\"]\nexclude = [\"old/**\"]\n\
+include-dirs = [\"include\"]\n[lints]\ndynamic_index = \"deny\"\n[[file]]\npath = \"k/*.cu\"\nflags = [\"-G\"]\n\
+[[budget]]\nkernel = \"k*\"\nstack = 0\nregisters = 64\n";
+
+/// Databases of commands, with response files, and files of settings, as a workspace has them.
+#[test]
+fn commands_and_settings_of_a_workspace() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = std::fs::canonicalize(folder.path()).unwrap();
+    std::fs::create_dir(root.join("build")).unwrap();
+    std::fs::write(root.join("a.cu"), "").unwrap();
+    std::fs::write(root.join("build/flags.rsp"), "-DX=1 @flags.rsp").unwrap();
+    let file = |config| DiscoveredFile { path: root.join("a.cu"), package: None, config, explicit: true };
+    try_copies(&[COMMANDS.to_string()], |text| {
+        std::fs::write(root.join("build/compile_commands.json"), text).unwrap();
+        let files = vec![file(Arc::default())];
+        let build_folders = vec![root.join("build")];
+        let workspace = Workspace { root: root.clone(), files, build_folders, ..Workspace::default() };
+        drop(lmem_project::build_flags::known(&workspace, None));
+    });
+    try_copies(&[SETTINGS.to_string()], |text| {
+        let path = root.join("lmem.toml");
+        std::fs::write(&path, text).unwrap();
+        if let Ok(config) = PackageConfig::read_file(&path) {
+            drop((config.validate_lints(&known_names()), config.is_excluded(&root.join("a.cu"))));
+        }
+    });
+}

@@ -11,6 +11,7 @@ type Graph = BTreeMap<String, BTreeSet<String>>;
 const ROOMS: &[&str] = &[
     "crates/cuda-toolkit/src/",
     "crates/lmem-base/src/files.rs",
+    "crates/lmem-base/src/guardian.rs",
     "crates/lmem-base/src/places.rs",
     "crates/lmem-base/src/process.rs",
     "crates/lmem-extract/src/rust/",

@@ -1,12 +1,13 @@
 //! Workspaces that try to execute, to show, to lose or to hang: each folder of `tests/hostile/` is one.
 //!
-//! `case.json` says how the tool is started and what must come of it; `tree/` is the workspace. What git does not keep
-//! (links, pipes, repositories) is made by `setup`, a shell script. Of every case holds, without being said: nothing in the
+//! `case.json` says how the tool is started and what must come of it; `tree/` is the workspace, or `base` names one that
+//! cases share. What git does not keep (links, pipes, repositories) is made by `setup`, a shell script. Of every case holds, without being said: nothing in the
 //! workspace is executed (by `strace`, where that is there), no word of the files outside is shown, no file in the
 //! workspace or outside changes, nothing is left in the folder for temporary files, and the tool ends within its time.
 //! Cases that need compilers run with `LMEM_LIVE=1`.
 
 use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -31,6 +32,12 @@ struct Case {
     /// Needs a toolkit.
     #[serde(default)]
     live: bool,
+    /// `package`: a package without CUDA. `machine`: the same with `kernels.cubin`, which has findings and needs no compiler.
+    #[serde(default)]
+    base: Option<String>,
+    /// A toolkit is made whose `nvcc` is this shell script; it is named on the command line.
+    #[serde(default)]
+    nvcc: Option<String>,
     #[serde(default)]
     setup: String,
     run: Vec<String>,
@@ -40,6 +47,14 @@ struct Case {
     /// `$TREE`, `$OUTSIDE`, `$CASE`, `$CARGO` and the variables of the test are replaced; an empty value removes a variable.
     #[serde(default)]
     environment: BTreeMap<String, String>,
+    /// Where the streams go, such as `/dev/full`, if not into files whose text is looked at.
+    #[serde(default)]
+    stdout: Option<String>,
+    #[serde(default)]
+    stderr: Option<String>,
+    /// A shell script; the tool is killed as soon as it succeeds.
+    #[serde(default)]
+    killed_when: Option<String>,
     exit: Vec<i32>,
     #[serde(default)]
     says: Vec<String>,
@@ -54,6 +69,13 @@ struct Case {
     #[serde(default = "a_minute")]
     seconds: u64,
 }
+
+/// Larger files are compared by their length.
+const MAX_HASHED: u64 = 64 << 20;
+/// The exit code of a tool that was killed, as cases write it.
+const KILLED: i32 = 137;
+/// The manifest of a package that cases share.
+const MANIFEST: &str = "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n";
 
 fn a_minute() -> u64 {
     60
@@ -86,8 +108,31 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
     fs_err::write(outside.join("credentials"), format!("{SECRET} = {SECRET}_key\n"))?;
     copy(&folder.join("tree"), &tree)?;
     let cargo = PathBuf::from(env!("CARGO"));
-    let variables: BTreeMap<&str, &Path> =
-        [("TREE", &*tree), ("OUTSIDE", &*outside), ("CASE", folder), ("CARGO", &*cargo)].into();
+    let cubin = Path::new(env!("CARGO_MANIFEST_DIR")).join("test-crates/machine_code/images/lines.cubin");
+    if let Some(base) = &case.base {
+        fs_err::write(tree.join("Cargo.toml"), MANIFEST)?;
+        fs_err::create_dir(tree.join("src"))?;
+        fs_err::write(tree.join("src/lib.rs"), "")?;
+        match base.as_str() {
+            "package" => {}
+            "machine" => drop(fs_err::copy(&cubin, tree.join("kernels.cubin"))?),
+            other => return Err(format!("there is no base `{other}`").into()),
+        }
+    }
+    let toolkit_folder = root.join("toolkit");
+    case.nvcc.iter().try_for_each(|script| make_toolkit(&toolkit_folder, script))?;
+    let variables: BTreeMap<&str, &Path> = [
+        ("TREE", &*tree),
+        ("OUTSIDE", &*outside),
+        ("CASE", folder),
+        ("CARGO", &*cargo),
+        ("CUBIN", &*cubin),
+        ("CACHE", &*cache),
+        ("TEMPORARY", &*temporary),
+        ("TOOLKIT", &*toolkit_folder),
+        ("PROGRAM", Path::new(env!("CARGO_BIN_EXE_cargo-lmem"))),
+    ]
+    .into();
     let script = |text: &str, said: &str| -> Result<(), Failed> {
         let mut shell = Command::new("sh");
         shell
@@ -108,7 +153,11 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
         all.replace("$PATH", &std::env::var("PATH").unwrap_or_default())
     };
     let trace = root.join("trace");
-    let (mut command, is_traced) = traced(&trace);
+    // Killing `strace` would not kill the tool.
+    let (mut command, is_traced) = match case.killed_when.is_some() {
+        true => (Command::new(env!("CARGO_BIN_EXE_cargo-lmem")), false),
+        false => traced(&trace),
+    };
     command.args(case.run.iter().map(replaced)).stdin(Stdio::null());
     command.current_dir(case.from.as_ref().map_or_else(|| tree.clone(), |from| PathBuf::from(replaced(from))));
     // As when it is started directly, which is the way for trees of strangers.
@@ -127,21 +176,34 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
         };
     }
     let (out, err) = (root.join("stdout"), root.join("stderr"));
-    command.stdout(fs_err::File::create(&out)?.into_parts().0).stderr(fs_err::File::create(&err)?.into_parts().0);
+    let stream = |place: &Path, other: &Option<String>| -> Result<std::fs::File, Failed> {
+        fs_err::write(place, "")?;
+        let place = other.as_deref().map_or(place, Path::new);
+        Ok(fs_err::File::options().write(true).open(place)?.into_parts().0)
+    };
+    command.stdout(stream(&out, &case.stdout)?).stderr(stream(&err, &case.stderr)?);
+    command.process_group(0);
     let start = Instant::now();
     let mut child = command.spawn()?;
     let code = loop {
         if let Some(status) = child.try_wait()? {
             break status.code();
         }
-        if start.elapsed() > Duration::from_secs(case.seconds) {
+        if case.killed_when.as_ref().is_some_and(|condition| script(condition, "").is_ok()) {
             child.kill()?;
+            child.wait()?;
+            break Some(KILLED);
+        }
+        if start.elapsed() > Duration::from_secs(case.seconds) {
+            // All of the group: without `strace`, the tool would go on.
+            Command::new("kill").args(["-9", &format!("-{}", child.id())]).status()?;
             child.wait()?;
             return Err(format!("it did not end within {} s", case.seconds).into());
         }
         std::thread::sleep(Duration::from_millis(20));
     };
-    let said = format!("{}{}", fs_err::read_to_string(out)?, fs_err::read_to_string(err)?);
+    let text = |path: &Path| fs_err::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let said = format!("{}{}", text(&out)?, text(&err)?);
     let mut wrong = Vec::new();
     if !code.is_some_and(|code| case.exit.contains(&code)) {
         wrong.push(format!("exit code {code:?}"));
@@ -160,6 +222,16 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
         let is_started = |line: &&str| line.contains(&ours) && !line.ends_with("ENOENT (No such file or directory)");
         wrong.extend(started.lines().find(is_started).map(|line| format!("it starts {line}")));
     }
+    if case.killed_when.is_some() {
+        // The guardian outlives the tool by a moment.
+        let is_empty = || fs_err::read_dir(&temporary).is_ok_and(|mut entries| entries.next().is_none());
+        let _ = (0..250).any(|_| {
+            is_empty() || {
+                std::thread::sleep(Duration::from_millis(20));
+                false
+            }
+        });
+    }
     let may_change: Vec<PathBuf> = case.writes.iter().map(|path| PathBuf::from(replaced(path))).collect();
     let after = state(&[&tree, &outside]);
     let changed = before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path));
@@ -168,7 +240,51 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
     );
     let left = fs_err::read_dir(&temporary)?.filter_map(Result::ok).map(|entry| entry.path());
     wrong.extend(left.map(|path| format!("`{}` is left", path.display())));
+    let alive = alive(&root);
+    wrong.extend(alive.into_iter().map(|line| format!("`{line}` lives on")));
     if wrong.is_empty() { script(&case.holds, &said) } else { Err(format!("{}\n{said}", wrong.join("\n")).into()) }
+}
+
+/// A toolkit of shell scripts.
+fn make_toolkit(folder: &Path, nvcc: &str) -> Result<(), Failed> {
+    let version = "case \"$*\" in *--version*) echo 'Cuda compilation tools, release 13.0, V13.0.48'; exit 0;; esac";
+    for (name, script) in [
+        ("bin/nvcc", nvcc),
+        ("bin/ptxas", "exit 1"),
+        ("bin/cudafe++", "exit 1"),
+        ("bin/fatbinary", "exit 1"),
+        ("nvvm/bin/cicc", "exit 1"),
+    ] {
+        let path = folder.join(name);
+        fs_err::create_dir_all(path.parent().unwrap_or(folder))?;
+        // By another process: a file that this one has open while a thread forks cannot be started.
+        let text = format!("#!/bin/sh\n{version}\n{script}\n");
+        let write = "printf %s \"$1\" > \"$2\"; chmod 755 \"$2\"";
+        let status = Command::new("sh").args(["-ec", write, "sh", &text]).arg(&path).status()?;
+        status.success().then_some(()).ok_or("the toolkit cannot be made")?;
+    }
+    Ok(fs_err::write(folder.join("version.json"), "{\"cuda_nvcc\": {\"version\": \"13.0.48\"}}")?)
+}
+
+/// Processes that still name the folder of the case, after a moment.
+fn alive(root: &Path) -> Vec<String> {
+    let name = root.to_string_lossy().into_owned();
+    let now = || -> Vec<String> {
+        let entries = fs_err::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+        let is_number = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes()[0].is_ascii_digit());
+        let lines = entries.map(|entry| entry.path()).filter(|path| is_number(path)).filter_map(|path| {
+            let bytes = std::fs::read(path.join("cmdline")).ok()?;
+            Some(String::from_utf8_lossy(&bytes).replace('\0', " "))
+        });
+        lines.filter(|line| line.contains(&name)).collect()
+    };
+    for _ in 0..100 {
+        if now().is_empty() {
+            return Vec::new();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    now()
 }
 
 /// The toolkit that a check would use: cases have a cache folder of their own, where no managed one lies.
@@ -212,6 +328,8 @@ fn state(folders: &[&Path]) -> BTreeMap<PathBuf, String> {
     let describe = |path: &Path| {
         let metadata = fs_err::symlink_metadata(path).ok()?;
         let content = match metadata.is_file() {
+            // Sparse files can have any size.
+            true if metadata.len() > MAX_HASHED => metadata.len().to_string(),
             true => blake3::hash(&fs_err::read(path).ok()?).to_hex().to_string(),
             false => fs_err::read_link(path).map(|path| path.display().to_string()).unwrap_or_default(),
         };

@@ -6,6 +6,9 @@ use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
+#[path = "warm/edits.rs"]
+mod edits;
+
 /// Edits and damages, each behind the others. A round compiles everything twice.
 const ROUNDS: usize = 12;
 
@@ -19,6 +22,9 @@ fn main() {
         trial("a_budget_is_spent_in_order_and_goes_on", a_budget_is_spent_in_order_and_goes_on),
         trial("a_refusal_is_kept_until_a_file_changes", a_refusal_is_kept_until_a_file_changes),
         trial("machine_code_is_read_once", machine_code_is_read_once),
+        trial("every_kind_of_damage_is_a_miss", edits::every_kind_of_damage_is_a_miss),
+        trial("toolkits_do_not_answer_for_each_other", edits::toolkits_do_not_answer_for_each_other),
+        trial("random_edits_of_test_crates", edits::random_edits_of_test_crates),
     ];
     libtest_mimic::run(&arguments, trials).exit();
 }

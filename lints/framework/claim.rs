@@ -1,6 +1,8 @@
 //! A lint's finding, and its conversion to a diagnostic.
 
-use lmem_base::diagnostic::{Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, Location, Severity};
+use lmem_base::diagnostic::{
+    Code, Diagnostic, Evidence, FlagOrigin, Help, KernelInstance, LocalAccess, Location, Severity,
+};
 use lmem_frame::{CallAreaKind, KernelFrame, StackObject, StackObjectKind};
 use lmem_unit::TranslationUnit;
 
@@ -15,13 +17,20 @@ pub struct Claim {
     pub bytes: u64,
     /// Whether the cost is negligible: a few bytes, and no access in a loop.
     pub is_minor: bool,
+    /// The statements that access the object.
+    pub accesses: Vec<LocalAccess>,
 }
 
 /// Size of a negligible frame: one or two registers, stored and loaded once.
 const MINOR_BYTES: u64 = 8;
 
-pub fn is_minor(object: &StackObject) -> bool {
+/// `is_entry` is whether the frame is a kernel's: a function may be called in a loop.
+pub fn is_minor(object: &StackObject, is_entry: bool) -> bool {
     let deepest = object.accesses.iter().map(|access| access.loop_depth).max().unwrap_or(0);
+    // A value that is spilled once and reloaded once costs two accesses of a thread, however many such values there are.
+    if let (StackObjectKind::Spills(spills), true) = (&object.kind, is_entry) {
+        return spills.are_minor();
+    }
     let is_in_loop = match &object.kind {
         StackObjectKind::Spills(spills) => spills.loop_depth > 0,
         StackObjectKind::Variable => deepest > 0,
@@ -57,7 +66,9 @@ impl Claim {
     pub fn into_loudest(self, about: &Circumstances<'_>) -> Diagnostic {
         let finding = self.finding;
         let traffic = (finding.loads, finding.stores);
-        let kernels = about.frame.map(|frame| instance(frame, self.bytes, traffic, about)).into_iter().collect();
+        let accesses = self.accesses;
+        let kernel = about.frame.map(|frame| instance(frame, self.bytes, traffic, about));
+        let kernels = kernel.map(|kernel| KernelInstance { accesses, ..kernel }).into_iter().collect();
         Diagnostic {
             severity: Severity::Error,
             code: Code::Lint(self.lint.name),
@@ -104,5 +115,6 @@ pub fn instance(frame: &KernelFrame, bytes: u64, traffic: (u64, u64), about: &Ci
         build: None,
         flags: about.flags,
         loaded_at,
+        accesses: Vec::new(),
     }
 }

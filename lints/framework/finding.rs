@@ -1,9 +1,9 @@
 //! A lint's finding, and wording shared by lints.
 
-use lmem_base::diagnostic::{Label, Suggestion, Uniformity};
+use lmem_base::diagnostic::{Label, LocalAccess, Suggestion, Uniformity};
 use lmem_base::source::Span;
 use lmem_base::words::{MAX_LABEL, bytes, object_label};
-use lmem_frame::{Access, Address, StackObject};
+use lmem_frame::{Access, Address, StackObject, StackObjectKind};
 use nv_code::AccessKind;
 use nv_code::dataflow::Provenance;
 
@@ -113,6 +113,34 @@ pub fn object_finding(object: &StackObject, guilty: Option<&Access>, message: St
         finding.uniformity = sources.uniformity();
     }
     finding
+}
+
+/// Limit on statements that are kept of an object; the hottest ones have labels.
+const MAX_ACCESSES: usize = 32;
+
+/// The statements that access an object, those in the innermost loops first. Of spilled values, the statements that
+/// compute and that need them.
+pub fn accesses(object: &StackObject) -> Vec<LocalAccess> {
+    if let StackObjectKind::Spills(spills) = &object.kind {
+        let at = |span: &Option<Span>, variable: &Option<String>, (loads, stores)| {
+            let spans: Vec<Span> = span.iter().cloned().collect();
+            (!spans.is_empty()).then(|| LocalAccess { spans, variable: variable.clone(), loads, stores })
+        };
+        let of_group = spills.groups.iter().flat_map(|group| {
+            let variable = group.variable.as_ref().map(|variable| variable.name.clone());
+            [at(&group.span, &variable, (0, group.values)), at(&group.refill_span, &variable, (group.refills, 0))]
+        });
+        return of_group.flatten().take(MAX_ACCESSES).collect();
+    }
+    let mut deepest: Vec<&Access> = object.accesses.iter().collect();
+    deepest.sort_by_key(|access| std::cmp::Reverse(access.loop_depth));
+    let local = deepest.into_iter().take(MAX_ACCESSES).map(|access| LocalAccess {
+        spans: [&access.span, &access.index, &access.via].into_iter().flatten().cloned().collect(),
+        variable: object.variable.as_ref().map(|variable| variable.name.clone()),
+        loads: if access.kind == AccessKind::Load { access.count } else { 0 },
+        stores: if access.kind == AccessKind::Store { access.count } else { 0 },
+    });
+    local.filter(|access| !access.spans.is_empty()).collect()
 }
 
 /// Starts a finding with the usual headline: the object in local memory, and the reason.

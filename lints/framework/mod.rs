@@ -12,6 +12,6 @@ mod skeleton;
 pub(crate) use claim::is_minor;
 pub use claim::{Circumstances, Claim, instance};
 pub use finding::Finding;
-pub(crate) use finding::{describe, in_local_memory, in_loop, line_of, object_finding, origin};
+pub(crate) use finding::{accesses, describe, in_local_memory, in_loop, line_of, object_finding, origin};
 pub use levels::Levels;
 pub use lint::{BudgetedKernel, BudgetedLimit, Check, KernelFigures, Lint, LintContext, UnitContext};

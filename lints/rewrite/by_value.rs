@@ -193,7 +193,7 @@ fn returns(tree: &SyntaxTree, body: Node<'_>, name: &str) -> Option<Vec<Edit>> {
         return Some(edits);
     }
     let end = last.end_byte();
-    let is_on_line = last.start_position().row != body.start_position().row;
+    let is_on_line = last.start_row() != body.start_row();
     edits.push(match tree.line_ending(last.start_byte()).filter(|_| is_on_line) {
         Some(ending) => tree.lines_instead(end..end, &format!("{ending}return {name};"), &ending)?,
         None => tree.insertion(end, &format!(" return {name};"))?,

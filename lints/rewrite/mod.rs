@@ -5,6 +5,7 @@
 //! decided by `verify`. Code that is not understood is left unchanged. `facts` has facts about the source that several
 //! families need; `edits` has the result type of all of them.
 
+pub mod bits;
 pub mod by_value;
 pub mod component;
 pub mod devirtualize;

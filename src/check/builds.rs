@@ -23,7 +23,9 @@ pub fn name_builds(jobs: &[Job<'_>], reports: &mut [UnitReport]) {
         let Some(units) = units.get(job.unit.name.as_str()).filter(|units| units.len() > 1) else { continue };
         let Some(name) = name(job.unit, units) else { continue };
         let evidence = report.diagnostics.iter_mut().filter_map(|diagnostic| diagnostic.evidence.as_mut());
-        evidence.flat_map(|evidence| &mut evidence.kernels).for_each(|kernel| kernel.build = Some(name.clone()));
+        let found = evidence.flat_map(|evidence| &mut evidence.kernels);
+        let checked = report.checked.iter_mut().map(|kernel| &mut kernel.instance);
+        found.chain(checked).for_each(|kernel| kernel.build = Some(name.clone()));
     }
 }
 

@@ -56,6 +56,9 @@ impl CheckError {
             Self::Toolkit(error) => error.hints(),
             Self::Baseline(error) => error.hints(),
             Self::Git(error) => error.hints(),
+            Self::Discover(DiscoverError::NoManifest(_)) => {
+                vec!["an empty `lmem.toml` makes a folder a project without Cargo, as of CMake".to_string()]
+            }
             Self::NoKernel { names, .. } if names.is_empty() => {
                 vec!["no kernel was compiled: templates are, where something instantiates them".to_string()]
             }

@@ -53,7 +53,7 @@ pub fn next_step(message: &CompilerMessage, unit: &TranslationUnit) -> Option<St
     let is_file = matches!(unit.code, UnitCode::CudaFile { .. });
     let (capture, table) = match &unit.package {
         Some(_) => ("`--capture` takes the flags of your build; else ", "`[package.metadata.lmem]`"),
-        None => ("", "`[package.metadata.lmem]` of a `Cargo.toml` beside it"),
+        None => ("", "the `lmem.toml` of the project"),
     };
     match cause(&message.text)? {
         Cause::Header(_) if is_file && may_be_incomplete => {

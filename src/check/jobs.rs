@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use cuda_toolkit::Toolkit;
 use lmem_base::gpu::Arch;
+use lmem_base::threads;
 use lmem_extract::Extraction;
 use lmem_lints::Levels;
 use lmem_project::config::PackageConfig;
@@ -119,26 +120,22 @@ pub fn run_jobs(
     let next = AtomicUsize::new(0);
     let reports: Mutex<Vec<Option<UnitReport>>> = Mutex::new(jobs.iter().map(|_| None).collect());
     let progress = Progress::new("Checking", jobs.len(), talk.quiet);
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(jobs.len()) {
-            scope.spawn(|| {
-                while let Some(index) = order.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
-                    let job = &jobs[index];
-                    progress.start(&job.unit.name);
-                    let start = Instant::now();
-                    let report = check_unit(job.unit, &job.target, job.levels, shared);
-                    progress.finish(&job.unit.name);
-                    if let Some(cache) = cache.filter(|_| !report.cached) {
-                        cache.took(job.unit, &job.target.architecture, start.elapsed());
-                    }
-                    if let Ok(mut reports) = reports.lock() {
-                        reports[index] = Some(report);
-                        let lines = early.map(|early| early.lines(&reports)).unwrap_or_default();
-                        drop(reports);
-                        progress.say(&lines);
-                    }
-                }
-            });
+    threads::work_on(threads.min(jobs.len()), || {
+        while let Some(index) = order.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
+            let job = &jobs[index];
+            progress.start(&job.unit.name);
+            let start = Instant::now();
+            let report = check_unit(job.unit, &job.target, job.levels, shared);
+            progress.finish(&job.unit.name);
+            if let Some(cache) = cache.filter(|_| !report.cached) {
+                cache.took(job.unit, &job.target.architecture, start.elapsed());
+            }
+            if let Ok(mut reports) = reports.lock() {
+                reports[index] = Some(report);
+                let lines = early.map(|early| early.lines(&reports)).unwrap_or_default();
+                drop(reports);
+                progress.say(&lines);
+            }
         }
     });
     progress.clear();

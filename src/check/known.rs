@@ -70,6 +70,7 @@ impl Known {
         match self {
             Self::Nothing => return Ok(()),
             Self::Compare(baseline) => {
+                let baseline = if is_whole { baseline.following(&report.diagnostics) } else { baseline };
                 let mut tally = baseline.apply(&mut report.diagnostics, Against::Baseline);
                 if !is_whole {
                     // Entries for code that was not checked are not gone.

@@ -10,6 +10,7 @@ mod findings;
 mod fixing;
 mod gather;
 mod jobs;
+mod kernels;
 mod known;
 mod level_here;
 mod levels;
@@ -39,6 +40,7 @@ use std::time::Duration;
 use globset::Glob;
 
 use cuda_toolkit::{self, Component, Toolkit, ToolkitError};
+use lmem_base::comparison::Version;
 use lmem_base::diagnostic::{Diagnostic, Report, Summary};
 use lmem_base::places;
 use lmem_extract::Extraction;
@@ -47,9 +49,9 @@ use lmem_project::discover::{Remember, Scope, Workspace};
 use crate::cache::{self, Cache, CargoMemory};
 use crate::cli::{CheckArgs, SortBy};
 use crate::compile::rescue::HeaderIndex;
-use crate::compile::unit::{Compiler, Shown};
+use crate::compile::unit::{Compiler, Shown, TotalTime};
 use crate::fix::vcs::VcsRules;
-use crate::sandbox::Sandbox;
+use crate::sandbox::{self, Sandbox};
 use crate::verify::Comparer;
 use crate::{fix, report};
 use early::Early;
@@ -80,6 +82,10 @@ pub struct Outcome {
     pub fixes: Fixes,
     /// Exit status of the traced program.
     pub ended: Option<ExitStatus>,
+    /// The kernels, if they are compared with those of another version.
+    kernels: Option<Version>,
+    /// Files that did not compile.
+    failing: BTreeSet<PathBuf>,
 }
 
 /// The surroundings of a run, replaceable for tests and other callers; the default is this machine.
@@ -95,6 +101,8 @@ pub struct Surroundings<'a> {
     pub revision: Option<&'a Revision>,
     /// Restricts the run to the units of these files.
     pub only: Option<&'a BTreeSet<PathBuf>>,
+    /// Compares the figures of kernels with those of a revision, and not only findings.
+    pub compares_kernels: bool,
 }
 
 impl Surroundings<'_> {
@@ -125,7 +133,8 @@ pub fn check_in(
     let since = Since::of(arguments, &surroundings, cancel, &talk)?;
     if let Some((revision, current, moved)) = since.as_ref().and_then(Since::staged) {
         let here = Surroundings { current_folder: Some(&current), revision: Some(revision), ..surroundings };
-        let mut outcome = check_once(&here, &moved, since.as_ref(), None, cancel, &talk)?;
+        let checked = check_once(&here, &moved, since.as_ref(), None, cancel, &talk);
+        let mut outcome = checked.map_err(|error| revision.named_by_user(error))?;
         // Findings refer to the user's files, not to the copy of the revision.
         outcome.workspace = outcome.workspace.moved(|path| revision.origin(path));
         return Ok(outcome);
@@ -203,11 +212,26 @@ fn check_once(
         if surroundings.program.is_none() && partition.is_none_or(|partition| partition.left_to_others == 0) {
             talk.note("no CUDA source was found");
         }
-        let report = {
+        let mut report = {
             let summary = Summary { partition, ..Summary::default() };
             finish(Vec::new(), Vec::new(), &extraction, &workspace, &levels, summary)
         };
-        return Ok(Outcome { report, workspace, failed: false, interrupted: false, fixes: Fixes::default(), ended });
+        if let Some(since) = since.filter(|_| surroundings.compares_kernels) {
+            // The revision may have kernels that are gone.
+            let none = BTreeSet::new();
+            let now = since::Now { kernels: Some(Version::default()), changed: &none, failing: &none };
+            since.judge(&mut report, now, &workspace, cancel, talk)?;
+        }
+        return Ok(Outcome {
+            failed: not_analysed::has_refused(&report),
+            report,
+            workspace,
+            interrupted: false,
+            fixes: Fixes::default(),
+            ended,
+            kernels: None,
+            failing: BTreeSet::new(),
+        });
     }
     let (toolkit, record) = match &surroundings.recorded {
         Some((toolkit, record)) => (toolkit.clone(), Some(*record)),
@@ -221,7 +245,9 @@ fn check_once(
         let folder = cuda_toolkit::component(toolkit, Component::Curand, arguments.offline, arguments.quiet, cancel);
         folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
     };
-    let sandbox = sandbox(arguments, &workspace, &toolkit, &current);
+    let threads = arguments.jobs.map_or_else(default_jobs, usize::from);
+    let memory = sandbox::Memory::new(arguments.memory, arguments.total_memory, threads);
+    let sandbox = sandbox(arguments, &workspace, &toolkit, &current, memory);
     if record.is_none() && !sandbox.is_on() {
         talk.note("this kernel has no Landlock: compilers may read all that you may; check no tree of strangers here");
     }
@@ -231,6 +257,7 @@ fn check_once(
         shows_suggestions: talk.verbosity > 1,
         compiler: Compiler {
             limit: Duration::from_secs(arguments.timeout),
+            total: TotalTime::from_now(Duration::from_secs(arguments.total_timeout)),
             sandbox: &sandbox,
             cancel,
             headers: HeaderIndex::new(&workspace.root),
@@ -242,7 +269,6 @@ fn check_once(
     };
     let jobs = jobs(&architectures, &workspace, &extraction, &Arc::new(toolkit), &levels, talk);
     let shared = Shared { source: record.unwrap_or(&compilers), root: &workspace.root, kernels };
-    let threads = arguments.jobs.map_or_else(default_jobs, usize::from);
     let early = Early::new(&jobs, arguments, &workspace).filter(|_| since.is_none() && known.is_nothing());
     let mut reports = run_jobs(&jobs, &shared, threads, compilers.cache.as_ref(), early.as_ref(), talk);
     let was_interrupted = cancel.load(Ordering::Relaxed) || reports.iter().any(|report| report.interrupted);
@@ -270,8 +296,10 @@ fn check_once(
     let changed = since.map(|since| since.keep_changed(&jobs, &mut reports)).unwrap_or_default();
     say_what_happened(&jobs, &reports, talk);
     builds::name_builds(&jobs, &mut reports);
+    let mut kernels = surroundings.compares_kernels.then(|| kernels::version(&jobs, &reports));
     let summary = Summary { partition, ..summarize(&jobs, &reports) };
-    let failed = reports.iter().any(|report| report.failed);
+    let failing = jobs.iter().zip(&reports).filter(|(_, report)| report.failed).map(|(job, _)| job.unit.path());
+    let mut failing: BTreeSet<PathBuf> = failing.collect();
     let diagnostics = jobs.iter().zip(&mut reports).map(|(job, report)| {
         let diagnostics = std::mem::take(&mut report.diagnostics);
         let leveled = |diagnostic| leveled_by_place(diagnostic, job, arguments, &workspace);
@@ -285,8 +313,11 @@ fn check_once(
         return Err(CheckError::Interrupted);
     }
     if let Some(since) = since {
-        since.judge(&mut report, &changed, &workspace, cancel, talk)?;
+        let now = since::Now { kernels: kernels.take(), changed: &changed, failing: &failing };
+        let before = since.judge(&mut report, now, &workspace, cancel, talk)?;
+        failing.retain(|path| !before.contains(path));
     }
+    let failed = !failing.is_empty() || not_analysed::has_refused(&report);
     let is_whole = since.is_none() && known::is_whole(arguments) && !failed && !was_interrupted;
     known.judge(&mut report, is_whole, &workspace, talk)?;
     let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk };
@@ -299,7 +330,7 @@ fn check_once(
     // A Ctrl-C during the last compilation does not change the result, but still counts.
     let interrupted = was_interrupted || cancel.load(Ordering::Relaxed);
     report.summary.interrupted = interrupted;
-    Ok(Outcome { report, workspace, failed, interrupted, fixes, ended })
+    Ok(Outcome { report, workspace, failed, interrupted, fixes, ended, kernels, failing })
 }
 
 fn default_jobs() -> usize {
@@ -326,11 +357,16 @@ fn select_toolkit(
     Ok(toolkit)
 }
 
-fn sandbox(arguments: &CheckArgs, workspace: &Workspace, toolkit: &Toolkit, current: &Path) -> Sandbox {
+fn sandbox(
+    arguments: &CheckArgs,
+    workspace: &Workspace,
+    toolkit: &Toolkit,
+    current: &Path,
+    memory: Option<sandbox::Memory>,
+) -> Sandbox {
     let typed = arguments.allow_read.iter().chain(&arguments.include_dir);
     let allowed: Vec<_> = typed.map(|path| current.join(path)).collect();
-    let memory = (arguments.memory > 0).then(|| arguments.memory.saturating_mul(1 << 20));
-    Sandbox::new(&workspace.places, &allowed, toolkit, cuda_toolkit::managed_folder(), memory)
+    Sandbox::new(&workspace.places, &allowed, toolkit, cuda_toolkit::fetched_folders(), memory)
 }
 
 /// Output of cargo from earlier runs in this folder.
@@ -361,6 +397,7 @@ fn finish(
     let settings = workspace.unmatched.iter().map(|setting| remarks::unmatched(setting, &workspace.root));
     let remarks = remarks.into_iter().chain(settings).chain(not_analysed::not_analysed(extraction, workspace));
     units.push(remarks.filter_map(|remark| leveled_by_file(remark, workspace, levels)).collect());
+    units.push(not_analysed::refused(workspace));
     summary.not_analysed = extraction.unresolved.len();
     let diagnostics = report::fold_units(units);
     let mut report = Report { diagnostics, summary, ..Report::default() };

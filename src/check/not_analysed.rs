@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use lmem_base::diagnostic::{Code, Diagnostic, Label, Severity};
+use lmem_base::diagnostic::{Code, Diagnostic, Help, Label, Report, Severity};
 use lmem_extract::Extraction;
 use lmem_project::discover::Workspace;
 use lmem_unit::Unresolved;
 
 /// Limit on locations that are listed besides the first.
 const MAX_PLACES: usize = 8;
+
+/// The remark on a source that is not checked for its name.
+const REFUSED: &str = "refused";
 
 /// A note for each reason why texts of a package were not analysed.
 pub(super) fn not_analysed(extraction: &Extraction, workspace: &Workspace) -> Vec<Diagnostic> {
@@ -19,6 +22,29 @@ pub(super) fn not_analysed(extraction: &Extraction, workspace: &Workspace) -> Ve
         by_reason.entry((package, &unresolved.reason)).or_default().push(unresolved);
     }
     by_reason.into_iter().map(|((package, reason), texts)| note(package, reason, &texts)).collect()
+}
+
+/// An error for each source whose name keeps it from being checked.
+pub(super) fn refused(workspace: &Workspace) -> Vec<Diagnostic> {
+    let help = "rename it, or leave it out with `exclude` in `[package.metadata.lmem]`".to_string();
+    let error = |message: &String| Diagnostic {
+        severity: Severity::Error,
+        code: Code::Tool(REFUSED),
+        message: message.clone(),
+        primary: None,
+        secondary: Vec::new(),
+        notes: Vec::new(),
+        help: vec![Help { message: help.clone() }],
+        suggestions: Vec::new(),
+        evidence: None,
+        package: None,
+    };
+    workspace.refused.iter().map(error).collect()
+}
+
+/// Whether the report says that a source was not checked for its file's name.
+pub(super) fn has_refused(report: &Report) -> bool {
+    report.diagnostics.iter().any(|diagnostic| diagnostic.code == Code::Tool(REFUSED))
 }
 
 fn note(package: Option<String>, reason: &str, texts: &[&Unresolved]) -> Diagnostic {

@@ -37,7 +37,7 @@ struct State {
 /// A thread that prints progress lines.
 struct Log {
     stop: Sender<()>,
-    thread: JoinHandle<()>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Progress {
@@ -103,7 +103,7 @@ impl Progress {
         if let Some(Log { stop, thread }) = self.log {
             drop(stop);
             // The thread has no result.
-            drop(thread.join());
+            drop(thread.map(JoinHandle::join));
         }
     }
 }
@@ -112,14 +112,15 @@ impl Log {
     fn start(state: &Arc<Mutex<State>>, interval: Duration, say: Say) -> Self {
         let (stop, stopped) = channel::<()>();
         let state = Arc::clone(state);
-        let thread = std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().spawn(move || {
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(interval) {
                 if let Ok(state) = state.lock() {
                     say(&line(&state));
                 }
             }
         });
-        Self { stop, thread }
+        // Without a thread nothing is said meanwhile.
+        Self { stop, thread: thread.ok() }
     }
 }
 

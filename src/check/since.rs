@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use lmem_base::comparison::{KernelComparison, Version};
 use lmem_base::diagnostic::{Code, Diagnostic, Report, Severity, SinceTally};
 use lmem_base::source::normalize;
 use lmem_base::words::plural;
-use lmem_project::discover::Workspace;
+use lmem_project::discover::{DiscoverError, Workspace};
 
 use super::jobs::Job;
 use super::unit::UnitReport;
@@ -47,6 +48,19 @@ impl Revision {
         if here.exists() { format!("{before}{}", here.display()) } else { text.to_string() }
     }
 
+    /// An error of a check of the staged files, with the names of the user's own folders.
+    pub fn named_by_user(&self, error: CheckError) -> CheckError {
+        match error {
+            CheckError::Discover(DiscoverError::NoManifest(folder)) => {
+                CheckError::Git(GitError::NoManifest(self.origin(&folder)))
+            }
+            CheckError::Discover(DiscoverError::NoFile(path)) => {
+                CheckError::Git(GitError::NotStaged(self.origin(&path)))
+            }
+            error => error,
+        }
+    }
+
     /// Maps a command line to this revision. `name` gives the old name of a file.
     fn arguments(&self, arguments: &CheckArgs, current: &Path, name: impl Fn(&Path) -> PathBuf) -> CheckArgs {
         let here = |path: &Path| self.place(&name(&normalize(&current.join(path))));
@@ -67,16 +81,30 @@ impl Revision {
     }
 }
 
+/// What a run found, to be compared.
+pub struct Now<'a> {
+    /// All kernels, if they are compared.
+    pub kernels: Option<Version>,
+    /// Files that the change reaches.
+    pub changed: &'a BTreeSet<PathBuf>,
+    /// Files that do not compile.
+    pub failing: &'a BTreeSet<PathBuf>,
+}
+
 /// A comparison: the tree that is checked, and the revision that it is compared with.
 pub struct Since {
     /// The revision as the user names it.
     name: String,
+    /// Its commit.
+    commit: Option<String>,
     old: Revision,
     /// The staged files, if they are checked in place of the working tree.
     staged: Option<Revision>,
     changes: Changes,
     /// There is no commit yet.
     is_first: bool,
+    /// All kernels are compared, and not only findings.
+    compares_kernels: bool,
     current: PathBuf,
     /// The arguments as typed.
     arguments: CheckArgs,
@@ -95,7 +123,8 @@ impl Since {
         cancel: &AtomicBool,
         talk: &Talk,
     ) -> Result<Option<Self>, CheckError> {
-        if arguments.changed_since.is_none() && !arguments.staged {
+        let compares_kernels = surroundings.compares_kernels;
+        if arguments.changed_since.is_none() && !arguments.staged && !compares_kernels {
             return Ok(None);
         }
         if surroundings.program.is_some() {
@@ -107,7 +136,7 @@ impl Since {
         let repository = Repository::around(&place_of(arguments, &current), cancel)?;
         // Before the first commit there is nothing to compare with.
         let is_first =
-            arguments.changed_since.is_none() && matches!(repository.commit("HEAD"), Err(GitError::UnknownRevision(_)));
+            arguments.changed_since.is_none() && matches!(repository.commit("HEAD"), Err(GitError::NoCommit));
         let commit = if is_first { None } else { Some(repository.commit(&name)?) };
         let (files, changes) = match &commit {
             Some(commit) => (repository.files_of(commit)?, repository.changes_since(commit, arguments.staged)?),
@@ -121,10 +150,12 @@ impl Since {
         talk.detail(&format!("compared with `{name}` ({})", commit.as_deref().unwrap_or("nothing yet")));
         Ok(Some(Self {
             name,
+            commit,
             old: revision(&checkouts[0]),
             staged: checkouts.get(1).map(revision),
             changes,
             is_first,
+            compares_kernels,
             current,
             arguments: arguments.clone(),
             _checkouts: checkouts,
@@ -174,52 +205,107 @@ impl Since {
         relative.is_none_or(|relative| self.changes.changed.contains(relative))
     }
 
-    /// Whether a remark is new: the change affects it, and the revision does not have it. Errors always stay, as the
-    /// run failed.
-    fn is_new_remark(&self, diagnostic: &Diagnostic, known: &Remarks) -> bool {
-        if matches!(diagnostic.code, Code::Lint(_)) || diagnostic.severity == Severity::Error {
+    /// Whether a remark is new: the change affects it, and the revision does not have it. Errors stay if the change makes
+    /// a file fail: one text may stand for several files.
+    fn is_new_remark(&self, diagnostic: &Diagnostic, known: &Remarks, has_failed: bool) -> bool {
+        if matches!(diagnostic.code, Code::Lint(_)) {
             return true;
+        }
+        if diagnostic.severity == Severity::Error {
+            return has_failed || !known.contains_key(&identity(diagnostic));
         }
         let file = diagnostic.primary.as_ref().map(|label| &label.span.file.path);
         let is_touched = self.is_everywhere() || file.is_none_or(|path| self.is_changed(path));
         is_touched && !known.contains_key(&identity(diagnostic))
     }
 
-    /// Keeps findings that the older revision does not have, or has with fewer bytes.
+    /// Keeps findings that the older revision does not have, or has with fewer bytes. Returns those of the failing files
+    /// that did not compile before either: the change is not to blame for them.
     ///
     /// # Errors
     /// The run was interrupted, or the toolkit has become unusable.
     pub(super) fn judge(
         &self,
         report: &mut Report,
-        changed: &BTreeSet<PathBuf>,
+        now: Now<'_>,
         workspace: &Workspace,
         cancel: &AtomicBool,
         talk: &Talk,
-    ) -> Result<(), CheckError> {
-        let old = self.old_report(changed, cancel, talk)?;
+    ) -> Result<BTreeSet<PathBuf>, CheckError> {
+        let Now { kernels, changed, failing } = now;
+        let architectures = &report.summary.architectures;
+        let mut old = self.old_report(changed, architectures, cancel, talk)?;
+        let never_compiled = self.never_compiled(old.as_ref(), failing, talk);
+        let before = old.as_mut().and_then(|old| old.kernels.take());
         let (root, old_root) =
             old.as_ref().map_or((&workspace.root, &workspace.root), |old| (&workspace.root, &old.workspace.root));
         let old = old.as_ref().map(|old| old.report.diagnostics.as_slice()).unwrap_or_default();
         let name = |file: &str| self.name_now(file, root, old_root);
         let remarks = remarks(old, &name);
-        let baseline = Baseline::of(old).with_files(name);
+        report.comparison = kernels.map(|now| self.compared(before, now, changed, root, name));
+        // A kernel may move between files that the change reaches.
+        let baseline = Baseline::of(old).with_files(name).following(&report.diagnostics);
         let tally = baseline.apply(&mut report.diagnostics, Against::Revision(&self.name));
-        report.diagnostics.retain(|diagnostic| self.is_new_remark(diagnostic, &remarks));
+        let has_failed = failing.len() > never_compiled.len();
+        report.diagnostics.retain(|diagnostic| self.is_new_remark(diagnostic, &remarks, has_failed));
         report.summary.since = Some(SinceTally { revision: self.name.clone(), changed_units: changed.len(), tally });
+        report.summary.failed_units = report.summary.failed_units.saturating_sub(never_compiled.len());
         report.count_findings();
-        Ok(())
+        Ok(never_compiled)
     }
 
-    /// The findings of the older revision; `None` if it cannot be checked.
+    /// The files that compile neither now nor in the older revision; says so, and which ones only failed then.
+    fn never_compiled(&self, old: Option<&Outcome>, failing: &BTreeSet<PathBuf>, talk: &Talk) -> BTreeSet<PathBuf> {
+        let then: BTreeSet<PathBuf> = old.map(|old| old.failing.clone()).unwrap_or_default();
+        let place = |path: &PathBuf| self.old.place(&self.old_name(&self.own(path)));
+        let never: BTreeSet<PathBuf> = failing.iter().filter(|path| then.contains(&place(path))).cloned().collect();
+        let name = &self.name;
+        if !never.is_empty() {
+            let sources = plural(never.len() as u64, "source");
+            talk.note(&format!("{sources} compiled neither in `{name}` nor now: nothing is known of their kernels"));
+        }
+        if then.len() > never.len() {
+            let sources = plural((then.len() - never.len()) as u64, "source");
+            talk.note(&format!("{sources} of `{name}` did not compile: all that is found there now counts as new"));
+        }
+        never
+    }
+
+    /// The kernels of both versions that the change reaches.
+    fn compared(
+        &self,
+        before: Option<Version>,
+        now: Version,
+        changed: &BTreeSet<PathBuf>,
+        root: &Path,
+        name: impl Fn(&str) -> String,
+    ) -> KernelComparison {
+        let total = now.len();
+        let reached: BTreeSet<String> = changed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        let now = Version {
+            kernels: now.kernels.into_iter().filter(|kernel| reached.contains(&kernel.unit)).collect(),
+            failed: now.failed,
+        };
+        let before = before.unwrap_or_default().with_files(&name);
+        let now = now.with_files(|file| lmem_base::source::display_path(Path::new(file), root));
+        let comparison = KernelComparison::of(before, now, total);
+        KernelComparison { revision: self.name.clone(), commit: self.commit.clone(), ..comparison }
+    }
+
+    /// The findings of the older revision; `None` if it cannot be checked. Kernels are compared on the architectures of
+    /// this run.
     fn old_report(
         &self,
         changed: &BTreeSet<PathBuf>,
+        architectures: &[String],
         cancel: &AtomicBool,
         talk: &Talk,
     ) -> Result<Option<Outcome>, CheckError> {
         let place = |path: &PathBuf| self.old.place(&self.old_name(&self.own(path)));
-        let only: BTreeSet<PathBuf> = changed.iter().map(place).filter(|path| path.exists()).collect();
+        // A finding of a deleted file needs no comparison, but a table of kernels has those that are gone.
+        let deleted = self.changes.deleted.iter().filter(|_| self.compares_kernels);
+        let deleted = deleted.map(|path| self.old.tree.join(path));
+        let only: BTreeSet<PathBuf> = changed.iter().map(place).chain(deleted).filter(|path| path.exists()).collect();
         if only.is_empty() {
             return Ok(None);
         }
@@ -229,7 +315,12 @@ impl Since {
         if had_paths && moved.paths.is_empty() {
             return Ok(None);
         }
+        let arch = match self.compares_kernels && moved.arch.is_empty() {
+            true => architectures.to_vec(),
+            false => moved.arch.clone(),
+        };
         let moved = CheckArgs {
+            arch,
             no_verify: true,
             no_baseline: true,
             baseline: None,
@@ -244,21 +335,12 @@ impl Since {
             current_folder: Some(&current),
             revision: Some(&self.old),
             only: Some(&only),
+            compares_kernels: self.compares_kernels,
             ..Surroundings::default()
         };
         let silent = Talk { quiet: true, verbosity: 0 };
         match check_once(&surroundings, &moved, None, None, cancel, &silent) {
-            Ok(outcome) => {
-                let failed = outcome.report.summary.failed_units;
-                if failed > 0 {
-                    let sources = plural(failed as u64, "source");
-                    talk.note(&format!(
-                        "{sources} of `{}` did not compile: all that is found there now counts as new",
-                        self.name
-                    ));
-                }
-                Ok(Some(outcome))
-            }
+            Ok(outcome) => Ok(Some(outcome)),
             Err(error @ (CheckError::Discover(_) | CheckError::Config(_))) => {
                 // The revision may have no project yet, or unknown keys in its settings.
                 talk.note(&format!("`{}` could not be checked ({error}): all that is found counts as new", self.name));

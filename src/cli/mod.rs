@@ -1,6 +1,7 @@
 //! What was typed on the command line.
 
 mod completions;
+mod diff;
 mod flags;
 mod manual;
 mod output;
@@ -15,6 +16,7 @@ use cuda_toolkit::command::ToolkitCommand;
 use lmem_project::discover::Scope;
 
 pub use completions::completions;
+pub use diff::DiffArgs;
 pub use manual::manual;
 pub use output::{Output, targets};
 pub use partition::Partition;
@@ -56,12 +58,17 @@ pub struct Lmem {
     pub check: CheckArgs,
 }
 
+/// The hidden command that becomes the guardian of a run.
+pub const GUARDIAN: &str = "__guardian";
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Check kernels for local memory (this is what `cargo lmem` alone does)
     Check(Box<CheckArgs>),
     /// Run a program, and check the kernels that it has NVRTC compile
     Run(Box<RunArgs>),
+    /// Show what kernels take beside an older revision: stack frames, spills, registers, occupancy
+    Diff(Box<DiffArgs>),
     /// Explain a lint: what it finds, why it costs, what to do
     Explain(ExplainArgs),
     /// List, install, locate or remove CUDA toolkits
@@ -100,6 +107,9 @@ Examples:
         #[arg(last = true)]
         arguments: Vec<std::ffi::OsString>,
     },
+    /// End and remove what a run leaves behind when it is killed: records on stdin (internal)
+    #[command(hide = true, name = GUARDIAN)]
+    Guardian,
     /// Compile one kernel string with NVRTC: JSON in, JSON out (internal)
     #[command(hide = true, name = crate::compile::nvrtc::NVRTC_WORKER)]
     NvrtcWorker,
@@ -181,9 +191,15 @@ pub struct CheckArgs {
     /// Seconds after which one file or kernel string is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 600, help_heading = "Compilation", value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
+    /// Seconds after which the whole run compiles nothing more
+    #[arg(long, value_name = "SECONDS", default_value_t = 14400, help_heading = "Compilation", value_parser = clap::value_parser!(u64).range(1..))]
+    pub total_timeout: u64,
     /// MiB of memory that one compiler may take; 0 sets no limit
     #[arg(long, value_name = "MIB", default_value_t = 8192, help_heading = "Compilation", env = "CARGO_LMEM_MEMORY")]
     pub memory: u64,
+    /// MiB of memory that all compilers of a run may take together: each gets an equal share [default: no limit]
+    #[arg(long, value_name = "MIB", help_heading = "Compilation", env = "CARGO_LMEM_TOTAL_MEMORY", value_parser = clap::value_parser!(u64).range(1..))]
+    pub total_memory: Option<u64>,
     /// Folder outside of the workspace that compilers may read (may be repeated)
     #[arg(
         long,

@@ -13,4 +13,4 @@ pub use given::given;
 pub use nvcc::ADDING_VARIABLES;
 pub use nvrtc::{NVRTC_WORKER, worker as nvrtc_worker};
 pub use rescue::HeaderIndex;
-pub use unit::{CompileError, Compiler, Failure, Shown, Target};
+pub use unit::{CompileError, Compiler, Failure, Shown, Target, TotalTime};

@@ -10,6 +10,7 @@ use thiserror::Error;
 use cuda_toolkit::Toolkit;
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::gpu::Arch;
+use lmem_base::guardian::Folder;
 use lmem_base::places::is_regular;
 use lmem_base::process::{End, Output};
 use lmem_base::source::{SourceFile, normalize};
@@ -26,6 +27,9 @@ use crate::sandbox::{OfUnit, Sandbox};
 
 /// Limit on attempts; more failures in a row do not come from a missing flag.
 const MAX_RESCUES: usize = 12;
+
+/// Bytes of a failed compiler's output that are looked at, of each stream.
+const MAX_SAID_BYTES: usize = 1 << 20;
 
 /// File name of the unit's PTX in the temporary folder.
 const PTX_NAME: &str = "unit.ptx";
@@ -63,8 +67,10 @@ pub enum CompileError {
     Refused { architecture: String },
     #[error("`{program}` was given up after {seconds} s")]
     TimedOut { program: String, seconds: u64 },
-    #[error("`{program}` needs more than {mib} MiB of memory: `--memory` sets what a compiler may take")]
-    Memory { program: String, mib: u64 },
+    #[error("not compiled: the run's time of {seconds} s is over, `--total-timeout` sets another")]
+    RunTimedOut { seconds: u64 },
+    #[error("`{program}` needs more than {mib} MiB of memory: `{option}` sets what {limited}")]
+    Memory { program: String, mib: u64, option: &'static str, limited: &'static str },
     #[error("`{}` leads out of what may be read: name its folder with `--allow-read` if that is meant", .0.display())]
     Outside(PathBuf),
     #[error("`{}` is neither a file nor a folder", .0.display())]
@@ -133,6 +139,8 @@ impl From<CompileError> for Box<Failure> {
 pub struct Compiler<'a> {
     /// Time limit for a unit and an architecture, for all compilers together.
     pub limit: Duration,
+    /// Time limit for the whole run.
+    pub total: TotalTime,
     /// Restrictions on the compilers.
     pub sandbox: &'a Sandbox,
     pub cancel: &'a AtomicBool,
@@ -143,6 +151,27 @@ pub struct Compiler<'a> {
     pub tries_shared_spilling: bool,
     /// Called with each finished command, for `-v`.
     pub show: &'a (dyn Fn(&Shown<'_>) + Sync),
+}
+
+/// The time that all compilations of a run may take, from its start.
+#[derive(Debug, Clone, Copy)]
+pub struct TotalTime {
+    start: Instant,
+    limit: Duration,
+}
+
+impl TotalTime {
+    pub fn from_now(limit: Duration) -> Self {
+        Self { start: Instant::now(), limit }
+    }
+
+    fn is_over(&self) -> bool {
+        self.left().is_zero()
+    }
+
+    fn left(&self) -> Duration {
+        self.limit.saturating_sub(self.start.elapsed())
+    }
 }
 
 /// A finished command.
@@ -173,10 +202,12 @@ impl Compiler<'_> {
     /// # Errors
     /// The compilers reject the text, crash, time out or are missing.
     pub fn compile(&self, unit: &TranslationUnit, target: &Target) -> Result<Artifacts, Box<Failure>> {
-        let folder = tempfile::Builder::new().prefix("cargo-lmem-").tempdir();
-        let folder = folder.map_err(CompileError::io("no temporary folder can be made"))?;
+        if self.total.is_over() {
+            return Err(self.run_timed_out().into());
+        }
+        let folder = Folder::new().map_err(CompileError::io("no temporary folder can be made"))?;
         let of_unit = OfUnit { readable: self.readable(unit), writable: folder.path().to_path_buf() };
-        let run = UnitRun { compiler: self, of_unit, deadline: Instant::now() + self.limit };
+        let run = UnitRun { compiler: self, of_unit, deadline: Instant::now() + self.limit.min(self.total.left()) };
         run.refuse_foreign(unit)?;
         match &unit.code {
             UnitCode::CudaFile { file, flags } => run.cuda_file(unit, file, flags, target, folder.path()),
@@ -186,6 +217,10 @@ impl Compiler<'_> {
             }
             UnitCode::Machine(code) => given(unit, code),
         }
+    }
+
+    fn run_timed_out(&self) -> CompileError {
+        CompileError::RunTimedOut { seconds: self.total.limit.as_secs() }
     }
 
     /// What a unit may read beyond the tree: the folder of an edited copy, and paths named by a build or program that
@@ -296,7 +331,7 @@ impl UnitRun<'_, '_> {
         let mut command = nvcc::command(program, &attempt.architecture, flags, &attempt.arguments, &file.path, folder);
         command.current_dir(&unit.base);
         let output = self.run(&mut command, b"", "nvcc")?;
-        let text = self.shown(without_folder(&output.text(), folder, unit), unit)?;
+        let text = self.shown(without_folder(&said(&output), folder, unit), unit)?;
         let messages = parse_messages(&text, "nvcc");
         if !output.succeeded() {
             let ptx = nvcc::kept_file(folder, ".ptx").ok().flatten().and_then(|path| fs_err::read_to_string(path).ok());
@@ -593,21 +628,34 @@ impl UnitRun<'_, '_> {
     ) -> Box<Failure> {
         let program = program.to_string();
         let has_errors = messages.iter().any(|message| message.kind == MessageKind::Error);
-        let error = match end {
-            End::TimedOut => CompileError::TimedOut { program, seconds: self.compiler.limit.as_secs() },
-            End::Cancelled => CompileError::Cancelled,
-            _ if self.compiler.sandbox.memory().is_some() && is_of_memory(end, text) => {
-                CompileError::Memory { program, mib: self.compiler.sandbox.memory().unwrap_or_default() >> 20 }
+        let memory = self.compiler.sandbox.memory().filter(|_| is_of_memory(end, text));
+        let error = match (end, memory) {
+            (End::TimedOut, _) if self.compiler.total.is_over() => self.compiler.run_timed_out(),
+            (End::TimedOut, _) => CompileError::TimedOut { program, seconds: self.compiler.limit.as_secs() },
+            (End::Cancelled, _) => CompileError::Cancelled,
+            (_, Some(memory)) => {
+                let (option, limited) = memory.option();
+                CompileError::Memory { program, mib: memory.bytes >> 20, option, limited }
             }
-            End::Signal(signal) => CompileError::Crashed { program, signal },
-            End::Exit(_) if text.contains("Failed to preprocess host compiler properties") => {
+            (End::Signal(signal), _) => CompileError::Crashed { program, signal },
+            (End::Exit(_), _) if text.contains("Failed to preprocess host compiler properties") => {
                 CompileError::NoHostCompiler
             }
-            End::Exit(_) if has_errors => CompileError::Refused { architecture: attempt.architecture.clone() },
-            End::Exit(code) => CompileError::Silent { program, code, output: last_lines(text, 12) },
+            (End::Exit(_), _) if has_errors => CompileError::Refused { architecture: attempt.architecture.clone() },
+            (End::Exit(code), _) => CompileError::Silent { program, code, output: last_lines(text, 12) },
         };
         Box::new(Failure { error, messages, rescues: attempt.rescues.clone(), ptx: None, read: None })
     }
+}
+
+/// What a compiler said. Of one that failed, the beginning is enough: few of its errors are shown, and one that does not
+/// end says the same for ever.
+fn said(output: &Output) -> String {
+    if output.succeeded() {
+        return output.text();
+    }
+    let start = |bytes: &[u8]| String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_SAID_BYTES)]).into_owned();
+    format!("{}{}", start(&output.stdout), start(&output.stderr))
 }
 
 /// Whether a compiler ended for lack of memory, judged by the messages of the compilers that nvcc starts.

@@ -1,6 +1,6 @@
 //! Formats edits as a patch that `git apply` and `patch -p1` accept, relative to the workspace's root.
 
-use similar::TextDiff;
+use lmem_base::diff;
 
 use super::FixedFile;
 
@@ -10,9 +10,7 @@ pub fn patch(files: &[FixedFile]) -> String {
 }
 
 fn of_file(fixed: &FixedFile) -> String {
-    let name = &fixed.file.display;
-    let diff = TextDiff::from_lines(fixed.file.text(), &fixed.text);
-    diff.unified_diff().header(&format!("a/{name}"), &format!("b/{name}")).to_string()
+    diff::patch(&fixed.file.display, fixed.file.text(), &fixed.text)
 }
 
 #[cfg(test)]

@@ -6,18 +6,13 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::FixedFile;
-
-/// Prefix of temporary files, until they are renamed.
-const PREFIX: &str = ".cargo-lmem-";
-
-/// Number of random characters in their names.
-const RANDOM_LETTERS: usize = 6;
+use lmem_base::guardian::{FILE_PREFIX, Replacement};
 
 /// Whether a path is a temporary file that was never renamed.
 pub(super) fn is_left_over(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let rest = name.strip_prefix(PREFIX).unwrap_or_default();
-    rest.len() == RANDOM_LETTERS && rest.bytes().all(|letter| letter.is_ascii_alphanumeric())
+    let rest = name.strip_prefix(FILE_PREFIX).unwrap_or_default();
+    rest.len() == Replacement::RANDOM_LETTERS && rest.bytes().all(|letter| letter.is_ascii_alphanumeric())
 }
 
 /// Whether the target of a file, after symbolic links, is below the root: nothing else is written.
@@ -48,7 +43,7 @@ pub fn write(files: &[FixedFile], root: &Path) -> Result<(), WriteError> {
     let prepared: Vec<Prepared<'_>> = files.iter().map(|file| prepare(file, root)).collect::<Result<_, _>>()?;
     prepared.into_iter().try_for_each(|prepared| {
         let io = |error| io(prepared.fixed, error);
-        prepared.file.persist(&prepared.path).map_err(|error| io(error.error)).map(drop)
+        prepared.file.persist(&prepared.path).map_err(io)
     })
 }
 
@@ -56,7 +51,7 @@ pub fn write(files: &[FixedFile], root: &Path) -> Result<(), WriteError> {
 struct Prepared<'f> {
     fixed: &'f FixedFile,
     path: PathBuf,
-    file: tempfile::NamedTempFile,
+    file: Replacement,
 }
 
 fn prepare<'f>(fixed: &'f FixedFile, root: &Path) -> Result<Prepared<'f>, WriteError> {
@@ -70,11 +65,8 @@ fn prepare<'f>(fixed: &'f FixedFile, root: &Path) -> Result<Prepared<'f>, WriteE
     if permissions.readonly() {
         return Err(WriteError::ReadOnly(name()));
     }
-    // The name is hidden and has no source extension, so that nothing compiles it if this process is killed here.
-    let mut builder = tempfile::Builder::new();
-    let mut file =
-        builder.prefix(PREFIX).rand_bytes(RANDOM_LETTERS).tempfile_in(path.parent().unwrap_or(&root)).map_err(io)?;
-    file.write_all(fixed.text.as_bytes()).map_err(io)?;
+    let file = Replacement::new(path.parent().unwrap_or(&root), 0o600).map_err(io)?;
+    file.as_file().write_all(fixed.text.as_bytes()).map_err(io)?;
     file.as_file().set_permissions(permissions).map_err(io)?;
     file.as_file().sync_all().map_err(io)?;
     if fs_err::read(&path).map_err(io)? != fixed.file.text().as_bytes() {

@@ -139,7 +139,8 @@ impl Baseline {
         let bytes = read.map_err(|error| BaselineError::Read { path: path.to_path_buf(), error })?;
         let form = |line: usize, problem: String| BaselineError::Form { path: path.to_path_buf(), line, problem };
         let text = String::from_utf8(bytes).map_err(|_| form(1, "is not text".to_string()))?;
-        let mut lines = text.lines().enumerate();
+        // Some editors begin a file with a byte order mark.
+        let mut lines = text.trim_start_matches('\u{feff}').lines().enumerate();
         if lines.next().map(|(_, line)| line.trim()) != Some(HEADING) {
             return Err(form(1, format!("is not `{HEADING}`")));
         }
@@ -172,7 +173,12 @@ impl Baseline {
             serde_json::to_string(&BaselineLine { lint, file, kernel, variable, bytes: bytes.clone() }).ok()
         });
         let text = std::iter::once(HEADING.to_string()).chain(lines).map(|line| line + "\n").collect::<String>();
-        let written = lmem_base::files::write_output(path, text.as_bytes());
+        // Where a pipe of the workspace lies in its place, nobody would read it.
+        let is_special = path.metadata().is_ok_and(|found| !found.is_file());
+        let written = match is_special {
+            true => Err(std::io::Error::other("it is not a regular file")),
+            false => lmem_base::files::write_output(path, text.as_bytes()),
+        };
         written.map_err(|error| BaselineError::Write { path: path.to_path_buf(), error })
     }
 
@@ -185,6 +191,32 @@ impl Baseline {
                 known.entry(architecture).or_insert(bytes);
             }
         }
+    }
+
+    /// The same findings, with those of kernels that moved under the new file's name: an entry that is gone, where
+    /// another file now has the only finding of that lint, kernel and variable that is new. To be asked only where all
+    /// files were checked: else a copy would count as moved.
+    pub fn following(mut self, diagnostics: &[Diagnostic]) -> Self {
+        type Moved = (String, String, Option<String>);
+        let now = Self::of(diagnostics);
+        let mut candidates: BTreeMap<Moved, (Vec<EntryKey>, Vec<EntryKey>)> = BTreeMap::new();
+        let moved = |key: &EntryKey| (key.lint.clone(), key.kernel.clone(), key.variable.clone());
+        // Remarks on the options of a file belong to that file.
+        let lacks = |other: &Self, key: &EntryKey| !key.kernel.is_empty() && !other.ceilings.contains_key(key);
+        for key in self.ceilings.keys().filter(|key| lacks(&now, key)) {
+            candidates.entry(moved(key)).or_default().0.push(key.clone());
+        }
+        for key in now.ceilings.keys().filter(|key| lacks(&self, key)) {
+            candidates.entry(moved(key)).or_default().1.push(key.clone());
+        }
+        for (gone, new) in candidates.into_values() {
+            if let ([gone], [new]) = (gone.as_slice(), new.as_slice())
+                && let Some(bytes) = self.ceilings.remove(gone)
+            {
+                self.ceilings.insert(new.clone(), bytes);
+            }
+        }
+        self
     }
 
     /// Number of findings, each counted once for all its architectures.
@@ -312,6 +344,31 @@ fn instances(diagnostic: &Diagnostic) -> Vec<(EntryKey, String, u64)> {
 mod tests {
     use super::*;
     use crate::report::samples;
+
+    #[test]
+    fn a_kernel_may_move_to_another_file() {
+        let at = |file: &str, width: u64| {
+            let mut diagnostic = samples::instance(width, "sm_90");
+            let label = diagnostic.primary.as_mut().unwrap();
+            let text = label.span.file.text().to_string();
+            let (start, end) = (label.span.start, label.span.end);
+            label.span =
+                lmem_base::source::Span::new(&lmem_base::source::SourceFile::from_text(file, &text), start..end);
+            diagnostic
+        };
+        let judged = |known: &[Diagnostic], now: &[Diagnostic]| {
+            let mut now = now.to_vec();
+            let tally = Baseline::of(known).following(&now).apply(&mut now, Against::Baseline);
+            (tally.known, tally.new, tally.worse, tally.gone)
+        };
+        assert_eq!(judged(&[at("a.cu", 32)], &[at("b.cu", 32)]), (1, 0, 0, 0));
+        // A copy is new, and so is what may have come from either of two.
+        assert_eq!(judged(&[at("a.cu", 32)], &[at("a.cu", 32), at("b.cu", 32)]), (1, 1, 0, 0));
+        assert_eq!(judged(&[at("a.cu", 32), at("c.cu", 32)], &[at("b.cu", 32)]), (0, 1, 0, 2));
+        let mut larger = at("b.cu", 32);
+        larger.evidence.as_mut().unwrap().kernels[0].bytes += 8;
+        assert_eq!(judged(&[at("a.cu", 32)], &[larger]), (0, 0, 1, 0));
+    }
 
     #[test]
     fn an_identity_outlives_moved_lines_and_new_instances() {

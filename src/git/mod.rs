@@ -35,7 +35,22 @@ const OFF: [(&str, &str); 8] = [
 ];
 
 /// Files that git reads first. If one is a pipe or a device, git would wait until the time limit.
-const READ: [&str; 6] = ["config", "config.worktree", "HEAD", "index", "info/exclude", "info/attributes"];
+const READ: [&str; 14] = [
+    "config",
+    "config.worktree",
+    "HEAD",
+    "index",
+    "commondir",
+    "gitdir",
+    "packed-refs",
+    "shallow",
+    "info/exclude",
+    "info/attributes",
+    "info/grafts",
+    "info/sparse-checkout",
+    "objects/info/alternates",
+    "objects/info/commit-graph",
+];
 
 /// Why git gives no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,6 +61,14 @@ pub enum GitError {
     UnknownRevision(String),
     #[error("there is no revision `{0}` in this shallow clone")]
     NotFetched(String),
+    #[error("there is no commit yet")]
+    NoCommit,
+    #[error("no `Cargo.toml` or `lmem.toml` is staged in `{}` or above it", .0.display())]
+    NoManifest(PathBuf),
+    #[error("`{}` is not staged", .0.display())]
+    NotStaged(PathBuf),
+    #[error("`{0}`: the branches have no commit in common")]
+    NoAncestor(String),
     #[error("{count} not merged yet: `{first}`", count = plural(*.count as u64, "file is", "files are"))]
     Unmerged { first: String, count: usize },
     #[error("git cannot be asked: {0}")]
@@ -69,6 +92,8 @@ impl GitError {
                 "`git fetch --unshallow` brings it; in CI, let the checkout fetch it (`fetch-depth: 0`)"
             }
             Self::UnknownRevision(_) => "`git fetch` brings branches of others, as `origin/main`",
+            Self::NoCommit => "`--staged` and `cargo lmem diff` compare with an empty tree",
+            Self::NoManifest(_) | Self::NotStaged(_) => "`git add` puts it into the next commit",
             Self::Unmerged { .. } => "`git add` them when they are",
             _ => return Vec::new(),
         };
@@ -84,7 +109,15 @@ pub struct TreeEntry {
     /// `100644`, `100755`, `120000` for a symbolic link, `160000` for a submodule.
     pub mode: String,
     pub id: String,
+    /// The submodule whose object it is, relative to the top; empty for the repository itself.
+    pub submodule: String,
 }
+
+/// The mode of a submodule, whose id is a commit of another repository.
+const SUBMODULE: &str = "160000";
+
+/// Submodules within submodules that are followed.
+const MAX_DEPTH: usize = 8;
 
 /// Changes since a commit; all paths are relative to the top of the repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -117,6 +150,14 @@ impl Changes {
         }
         changes
     }
+
+    /// Adds the changes of a submodule.
+    fn add_below(&mut self, path: &str, submodule: Self) {
+        let below = |name: String| format!("{path}/{name}");
+        self.changed.extend(submodule.changed.into_iter().map(below));
+        self.deleted.extend(submodule.deleted.into_iter().map(below));
+        self.renames.extend(submodule.renames.into_iter().map(|(new, old)| (below(new), below(old))));
+    }
 }
 
 /// The repository around a folder.
@@ -125,6 +166,8 @@ pub struct Repository<'a> {
     pub top: PathBuf,
     overrides: Vec<(String, String)>,
     cancel: &'a AtomicBool,
+    /// Number of repositories around a submodule.
+    depth: usize,
 }
 
 impl<'a> Repository<'a> {
@@ -142,7 +185,7 @@ impl<'a> Repository<'a> {
         if let Some(name) = READ.iter().find(|name| is_special(&top.join(".git").join(name))) {
             return Err(format!("`.git/{name}` is not a file"));
         }
-        Ok(Self { top: top.to_path_buf(), overrides: overrides(top, top, cancel)?, cancel })
+        Ok(Self { top: top.to_path_buf(), overrides: overrides(top, top, cancel)?, cancel, depth: 0 })
     }
 
     fn ask(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
@@ -159,30 +202,90 @@ impl<'a> Repository<'a> {
         Ok(String::from_utf8_lossy(&self.ask(arguments, b"")?).into_owned())
     }
 
-    /// The commit that a revision names.
+    /// The commit that a revision names; `REV...` is where the current branch left `REV`, as for `git diff`.
     ///
     /// # Errors
     /// There is no such commit.
     pub fn commit(&self, revision: &str) -> Result<String, GitError> {
+        if let Some(other) = revision.strip_suffix("...").filter(|other| !other.is_empty()) {
+            return self.branched_from(&self.commit(other)?, revision);
+        }
         let commit = format!("{revision}^{{commit}}");
         match self.text(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]) {
             Ok(id) if is_id(id.trim()) => Ok(id.trim().to_string()),
             Err(GitError::Interrupted) => Err(GitError::Interrupted),
             _ => match self.text(&["rev-parse", "--is-shallow-repository"])?.trim() {
                 "true" => Err(GitError::NotFetched(revision.to_string())),
+                _ if revision == "HEAD" => Err(GitError::NoCommit),
                 _ => Err(GitError::UnknownRevision(revision.to_string())),
             },
         }
     }
 
-    /// The files of a commit. Names that are not valid UTF-8 are left out: they are not passed to compilers.
+    /// The best common ancestor of HEAD and a commit.
+    fn branched_from(&self, commit: &str, revision: &str) -> Result<String, GitError> {
+        match self.text(&["merge-base", "HEAD", commit]) {
+            Ok(id) if is_id(id.trim()) => Ok(id.trim().to_string()),
+            Err(GitError::Interrupted) => Err(GitError::Interrupted),
+            _ if self.text(&["rev-parse", "--is-shallow-repository"])?.trim() == "true" => {
+                Err(GitError::NotFetched(revision.to_string()))
+            }
+            _ => Err(GitError::NoAncestor(revision.to_string())),
+        }
+    }
+
+    /// The files of a commit, with those of submodules. Names that are not valid UTF-8 are left out: they are not
+    /// passed to compilers.
     ///
     /// # Errors
     /// Git fails.
     pub fn files_of(&self, commit: &str) -> Result<Vec<TreeEntry>, GitError> {
         let list = self.ask(&["ls-tree", "-r", "-z", "--full-tree", commit], b"")?;
         // Mode, kind, name.
-        Ok(entries(&list).filter_map(|(head, path)| entry(&head, 0, 2, path)).collect())
+        self.with_submodules(entries(&list).filter_map(|(head, path)| entry(&head, 0, 2, path)))
+    }
+
+    /// Puts the files of a submodule's commit in its place. A submodule that is not checked out, or that lacks the
+    /// commit, stays.
+    fn with_submodules(&self, entries: impl Iterator<Item = TreeEntry>) -> Result<Vec<TreeEntry>, GitError> {
+        let mut files = Vec::new();
+        for entry in entries {
+            let submodule = (entry.mode == SUBMODULE).then(|| self.submodule(&entry.path)).flatten();
+            let found = match submodule.map(|submodule| submodule.files_of(&entry.id)) {
+                Some(Err(GitError::Interrupted)) => return Err(GitError::Interrupted),
+                Some(Ok(found)) => found,
+                Some(Err(_)) | None => {
+                    files.push(entry);
+                    continue;
+                }
+            };
+            let below =
+                |path: &str| if path.is_empty() { entry.path.clone() } else { format!("{}/{path}", entry.path) };
+            let placed = found.into_iter().map(|file| {
+                let (path, submodule) = (below(&file.path), below(&file.submodule));
+                TreeEntry { path, submodule, ..file }
+            });
+            files.extend(placed);
+        }
+        Ok(files)
+    }
+
+    /// The repository of a submodule that is checked out.
+    fn submodule(&self, path: &str) -> Option<Self> {
+        let top = self.top.join(path);
+        if !tree::is_safe(path) || tree::has_link_above(&self.top, &top) || top.is_symlink() {
+            return None;
+        }
+        // Without it, git would take the repository around the submodule.
+        let is_there = self.depth < MAX_DEPTH && top.join(".git").exists();
+        let repository = is_there.then(|| Self::at(&top, self.cancel).ok()).flatten()?;
+        Some(Self { depth: self.depth + 1, ..repository })
+    }
+
+    /// The submodules of a commit, or of the index, with their commits.
+    fn submodules(list: &[u8], id: usize) -> BTreeMap<String, String> {
+        let all = entries(list).filter_map(|(head, path)| entry(&head, 0, id, path));
+        all.filter(|entry| entry.mode == SUBMODULE).map(|entry| (entry.path, entry.id)).collect()
     }
 
     /// The files of the index.
@@ -198,7 +301,7 @@ impl<'a> Repository<'a> {
             return Err(GitError::Unmerged { first: (*first).to_string(), count: unmerged.len() });
         }
         // Mode, name, stage.
-        Ok(all.into_iter().filter_map(|(head, path)| entry(&head, 0, 1, path)).collect())
+        self.with_submodules(all.into_iter().filter_map(|(head, path)| entry(&head, 0, 1, path)))
     }
 
     /// Differences of the working tree, or the index, from a commit.
@@ -215,7 +318,40 @@ impl<'a> Repository<'a> {
             let untracked = self.text(&["ls-files", "--others", "--exclude-standard", "-z"])?;
             changes.changed.extend(untracked.split('\0').filter(|path| !path.is_empty()).map(str::to_string));
         }
+        self.add_submodules(&mut changes, commit, is_staged)?;
         Ok(changes)
+    }
+
+    /// Adds what differs in submodules: from the commit that the older revision has of each to the one in the index, or
+    /// to what is checked out.
+    fn add_submodules(&self, changes: &mut Changes, commit: &str, is_staged: bool) -> Result<(), GitError> {
+        let before = Self::submodules(&self.ask(&["ls-tree", "-r", "-z", "--full-tree", commit], b"")?, 2);
+        if before.is_empty() {
+            return Ok(());
+        }
+        let staged = Self::submodules(&self.ask(&["ls-files", "--stage", "-z"], b"")?, 1);
+        for (path, old) in before {
+            let Some(submodule) = self.submodule(&path) else { continue };
+            let found = match (is_staged, staged.get(&path)) {
+                (false, _) => submodule.changes_since(&old, false),
+                (true, Some(new)) if *new != old => submodule.changes_between(&old, new),
+                (true, _) => continue,
+            };
+            match found {
+                Ok(found) => changes.add_below(&path, found),
+                Err(GitError::Interrupted) => return Err(GitError::Interrupted),
+                // A commit that is not there: what is checked out stands for it.
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Differences of two commits.
+    fn changes_between(&self, old: &str, new: &str) -> Result<Changes, GitError> {
+        let mut arguments = vec!["diff", "--name-status", "-z", "--find-renames"];
+        arguments.extend(["--no-ext-diff", "--no-textconv", "--ignore-submodules=all", old, new, "--"]);
+        Ok(Changes::of(&self.text(&arguments)?))
     }
 
     /// The contents of objects, in order; `None` for an object above the size limit.
@@ -243,6 +379,27 @@ impl<'a> Repository<'a> {
             bytes += size;
         }
         self.read(ids, &chunk, &mut take)
+    }
+
+    /// The contents of the files of a repository and its submodules, in any order.
+    ///
+    /// # Errors
+    /// As [`Repository::contents`].
+    fn contents_of(
+        &self,
+        files: &[&TreeEntry],
+        limit: u64,
+        mut take: impl FnMut(&TreeEntry, &[u8]) -> Result<(), GitError>,
+    ) -> Result<(), GitError> {
+        let mut groups: BTreeMap<&str, Vec<&TreeEntry>> = BTreeMap::new();
+        files.iter().for_each(|file| groups.entry(&file.submodule).or_default().push(file));
+        for (path, files) in groups {
+            let ids: Vec<&str> = files.iter().map(|file| file.id.as_str()).collect();
+            let submodule = if path.is_empty() { None } else { self.submodule(path) };
+            let repository = submodule.as_ref().unwrap_or(self);
+            repository.contents(&ids, limit, |index, bytes| take(files[index], bytes))?;
+        }
+        Ok(())
     }
 
     fn sizes(&self, ids: &[&str]) -> Result<Vec<u64>, GitError> {
@@ -294,7 +451,8 @@ fn entries(list: &[u8]) -> impl Iterator<Item = (Vec<&str>, &str)> {
 
 fn entry(head: &[&str], mode: usize, id: usize, path: &str) -> Option<TreeEntry> {
     let id = head.get(id).filter(|id| is_id(id))?;
-    Some(TreeEntry { path: path.to_string(), mode: head.get(mode)?.to_string(), id: id.to_string() })
+    let (path, mode) = (path.to_string(), head.get(mode)?.to_string());
+    Some(TreeEntry { path, mode, id: id.to_string(), submodule: String::new() })
 }
 
 /// Parses `NAME blob SIZE`, a line break, the bytes, a line break.
@@ -354,7 +512,10 @@ fn command(top: &Path, folder: &Path, overrides: &[(String, String)]) -> Result<
     }
     git.env("GIT_CONFIG_COUNT", (count + overrides.len()).to_string());
     // Missing objects are not fetched: no helper runs, and no network is used.
-    git.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none").env("GIT_TERMINAL_PROMPT", "0");
+    git.env("GIT_NO_REPLACE_OBJECTS", "1")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_ALLOW_PROTOCOL", "none")
+        .env("GIT_TERMINAL_PROMPT", "0");
     Ok(git)
 }
 
@@ -431,8 +592,62 @@ mod tests {
         for revision in ["none", "--help", "", "HEAD:k"] {
             assert_eq!(repository.commit(revision), Err(GitError::UnknownRevision(revision.to_string())));
         }
+        // Where a branch began, though the other one went on.
+        place.git(&["branch", "other"]);
+        place.git(&["commit", "-q", "-m", "here"]);
+        assert_eq!(repository.commit("other...").unwrap(), commit);
+        place.git(&["checkout", "-q", "--orphan", "alone"]);
+        place.git(&["commit", "-q", "--allow-empty", "-m", "alone"]);
+        assert_eq!(repository.commit("other..."), Err(GitError::NoAncestor("other...".to_string())));
+        assert!(repository.commit("...").is_err() && repository.commit("none...").is_err());
         let outside = tempfile::tempdir().unwrap();
         assert!(matches!(Repository::around(outside.path(), &cancel), Err(GitError::NoRepository(_))));
+    }
+
+    /// A header in a submodule is part of what the older revision was compiled from.
+    #[test]
+    fn a_submodule_has_the_files_of_its_commit() {
+        let (place, library) = (Place::new(), Place::new());
+        let cancel = AtomicBool::new(false);
+        library.write("inc/size.cuh", "16");
+        library.git(&["add", "."]);
+        library.git(&["commit", "-q", "-m", "one"]);
+        let source = library.0.path().display().to_string();
+        place.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &source, "dep/lib"]);
+        place.git(&["commit", "-q", "-m", "one"]);
+        let repository = Repository::around(place.0.path(), &cancel).unwrap();
+        let old = repository.commit("HEAD").unwrap();
+        assert_eq!(repository.changes_since(&old, true).unwrap(), Changes::default());
+        // The submodule goes on; only then is it staged.
+        let in_submodule = |arguments: &[&str]| {
+            let folder = ["-C", "dep/lib"];
+            place.git(&folder.into_iter().chain(arguments.iter().copied()).collect::<Vec<_>>());
+        };
+        place.write("dep/lib/inc/size.cuh", "32");
+        let changed = BTreeSet::from(["dep/lib/inc/size.cuh".to_string()]);
+        assert_eq!(repository.changes_since(&old, false).unwrap().changed, changed);
+        in_submodule(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-a", "-m", "two"]);
+        assert_eq!(repository.changes_since(&old, true).unwrap().changed, BTreeSet::new());
+        place.git(&["add", "dep/lib"]);
+        let staged = repository.changes_since(&old, true).unwrap().changed;
+        assert!(staged.is_superset(&changed), "{staged:?}");
+
+        let cache = tempfile::tempdir().unwrap();
+        let read = |files: &[TreeEntry], name: &str| {
+            let tree = Checkout::new(&repository, files, name, cache.path()).unwrap().tree.clone();
+            let marked = tree.join("dep/lib/.git").is_file();
+            (fs_err::read_to_string(tree.join("dep/lib/inc/size.cuh")).unwrap(), marked)
+        };
+        let (then, now) = (repository.files_of(&old).unwrap(), repository.staged_files().unwrap());
+        assert_eq!(read(&then, "revision"), ("16".to_string(), true));
+        assert_eq!(read(&now, "revision"), ("32".to_string(), true));
+        assert_eq!(read(&now, "revision"), ("32".to_string(), true));
+        // Without a checkout of it, the revision has a link to nothing, and no file of another repository.
+        fs_err::remove_dir_all(place.0.path().join("dep/lib")).unwrap();
+        let files = repository.files_of(&old).unwrap();
+        assert!(files.iter().any(|file| file.mode == SUBMODULE) && files.iter().all(|file| file.submodule.is_empty()));
+        let tree = Checkout::new(&repository, &files, "revision", cache.path()).unwrap().tree.clone();
+        assert!(!tree.join("dep/lib/inc/size.cuh").exists());
     }
 
     #[test]

@@ -14,7 +14,7 @@ use lmem_base::files::write_whole;
 use lmem_base::places;
 use lmem_base::source::normalize;
 
-use super::{GitError, Repository, TreeEntry};
+use super::{GitError, Repository, SUBMODULE, TreeEntry};
 
 /// Subfolder of the cache.
 const FOLDER: &str = "trees";
@@ -32,7 +32,6 @@ const MAX_LIST_BYTES: u64 = 256 << 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 const LINK: &str = "120000";
-const SUBMODULE: &str = "160000";
 
 /// The folder of all repositories' trees.
 pub fn folder(cache_root: &Path) -> PathBuf {
@@ -100,8 +99,13 @@ fn update(
     }
     let known = known.unwrap_or_default();
     let mark = |entry: &TreeEntry| format!("{} {}", entry.mode, entry.id);
-    let stale =
-        known.iter().filter(|(path, mark_then)| wanted.get(path.as_str()).is_none_or(|it| mark(it) != **mark_then));
+    // A file marks a submodule, as in a working tree: its kernels are not the project's.
+    let marked: BTreeSet<String> = wanted.values().filter_map(|entry| mark_of(&entry.submodule)).collect();
+    let is_stale = |path: &String, mark_then: &String| match mark_then == SUBMODULE {
+        true => !marked.contains(path),
+        false => wanted.get(path.as_str()).is_none_or(|entry| mark(entry) != *mark_then),
+    };
+    let stale = known.iter().filter(|(path, mark_then)| is_stale(path, mark_then));
     let stale: BTreeSet<&String> = stale.map(|(path, _)| path).collect();
     let new: Vec<&TreeEntry> = wanted
         .values()
@@ -118,9 +122,7 @@ fn update(
     fs_err::create_dir_all(tree.join(".git")).map_err(failed)?;
     let (submodules, blobs): (Vec<&TreeEntry>, Vec<&TreeEntry>) =
         new.into_iter().partition(|entry| entry.mode == SUBMODULE);
-    let ids: Vec<&str> = blobs.iter().map(|entry| entry.id.as_str()).collect();
-    repository.contents(&ids, MAX_FILE_BYTES, |index, bytes| {
-        let entry = blobs[index];
+    repository.contents_of(&blobs, MAX_FILE_BYTES, |entry, bytes| {
         let path = tree.join(&entry.path);
         if has_link_above(tree, &path) {
             return Ok(());
@@ -132,8 +134,22 @@ fn update(
             false => fs_err::write(&path, bytes).map_err(failed),
         }
     })?;
+    for file in marked.iter().map(|path| tree.join(path)) {
+        if file.parent().is_some_and(|folder| folder.is_dir() && !folder.is_symlink()) && !has_link_above(tree, &file) {
+            fs_err::write(&file, "").map_err(failed)?;
+        }
+    }
+    for entry in &blobs {
+        // A file above the limit, as of generated tables: the user's own stands for it, which is the same in most cases.
+        let (path, own) = (tree.join(&entry.path), repository.top.join(&entry.path));
+        let is_left_out = entry.mode != LINK && !path.exists() && !path.is_symlink();
+        if is_left_out && own.is_file() && !own.is_symlink() && !has_link_above(tree, &path) {
+            fs_err::create_dir_all(path.parent().unwrap_or(tree)).map_err(failed)?;
+            fs_err::os::unix::fs::symlink(&own, &path).map_err(failed)?;
+        }
+    }
     for entry in submodules {
-        // A submodule's content is not in this repository, so the user's checkout of it is used.
+        // A commit that was not fetched: the user's checkout of the submodule stands for it.
         let (path, own) = (tree.join(&entry.path), repository.top.join(&entry.path));
         if own.is_dir() && !has_link_above(tree, &path) {
             fs_err::create_dir_all(path.parent().unwrap_or(tree)).map_err(failed)?;
@@ -141,9 +157,15 @@ fn update(
             fs_err::os::unix::fs::symlink(&own, &path).map_err(failed)?;
         }
     }
-    let marks: BTreeMap<&str, String> = wanted.iter().map(|(path, entry)| (*path, mark(entry))).collect();
+    let mut marks: BTreeMap<&str, String> = wanted.iter().map(|(path, entry)| (*path, mark(entry))).collect();
+    marks.extend(marked.iter().map(|path| (path.as_str(), SUBMODULE.to_string())));
     let marks = serde_json::to_vec(&marks).map_err(|error| failed(error.into()))?;
     write_whole(&list, &marks).map_err(failed)
+}
+
+/// The file that marks a submodule; `None` for the repository itself.
+fn mark_of(submodule: &str) -> Option<String> {
+    (!submodule.is_empty() && is_safe(submodule)).then(|| format!("{submodule}/.git"))
 }
 
 fn known(list: &Path) -> Option<BTreeMap<String, String>> {
@@ -160,7 +182,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Whether a path stays in the tree and does not belong to git itself.
-fn is_safe(path: &str) -> bool {
+pub(super) fn is_safe(path: &str) -> bool {
     let is_plain = |component: Component<'_>| match component {
         Component::Normal(name) => !name.eq_ignore_ascii_case(".git"),
         _ => false,
@@ -169,7 +191,7 @@ fn is_safe(path: &str) -> bool {
 }
 
 /// Whether a folder above a path is a symbolic link; this only occurs in a malformed tree.
-fn has_link_above(tree: &Path, path: &Path) -> bool {
+pub(super) fn has_link_above(tree: &Path, path: &Path) -> bool {
     path.ancestors().skip(1).take_while(|folder| *folder != tree).any(Path::is_symlink)
 }
 
@@ -236,6 +258,12 @@ mod tests {
         drop(checked_out());
         assert_eq!((read("b/c"), read("k/in")), ("c".to_string(), "file".to_string()));
         assert!(!tree.join("k/a.cu").exists());
+        // A large table is not copied.
+        let large = " ".repeat(usize::try_from(MAX_FILE_BYTES).unwrap() + 1);
+        fs_err::write(top.join("k/large.cuh"), &large).unwrap();
+        git(&["add", "-A", "."]);
+        drop(checked_out());
+        assert!(tree.join("k/large.cuh").is_symlink() && read("k/large.cuh") == large);
         // A tree whose checkout was interrupted is written again.
         fs_err::write(tree.join("stray.cu"), "").unwrap();
         fs_err::remove_file(tree.parent().unwrap().join(LIST)).unwrap();

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lmem_base::{files, process};
+use lmem_base::{files, places, process};
 use lmem_project::config::FILE_NAME;
 
 use crate::cli::InitArgs;
@@ -64,7 +64,8 @@ pub enum Fate {
 /// A hook is requested, but there is no repository.
 pub fn plan(arguments: &InitArgs, folder: &Path) -> Result<Vec<Planned>, InitError> {
     let root = root(folder);
-    let filled = |text: &str| fill(text, &root);
+    let project = Project::around(folder, &root);
+    let filled = |text: &str| fill(text, &project);
     let mut planned = Vec::new();
     let mut add = |is_asked: bool, path: &str, text: &str, next, merge| {
         if is_asked {
@@ -111,13 +112,61 @@ fn root(folder: &Path) -> PathBuf {
     folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(folder).to_path_buf()
 }
 
-/// Fills in the template; if there is a Cargo workspace, all its packages are checked.
-fn fill(text: &str, root: &Path) -> String {
-    let is_cargo = root.join("Cargo.toml").is_file() && !root.join(FILE_NAME).is_file();
-    let image = if is_cargo { "rust:bookworm" } else { "gcc:bookworm" };
-    text.replace("{version}", VERSION)
-        .replace("{scope}", if is_cargo { " --workspace" } else { "" })
-        .replace("{scope_list}", if is_cargo { ", \"--workspace\"" } else { "" })
+/// The project that the files are for, seen from the root of the repository.
+struct Project {
+    /// The arguments that select it.
+    scope: Vec<String>,
+    is_cargo: bool,
+    has_cmake: bool,
+}
+
+impl Project {
+    /// The nearest folder with settings or packages, from `folder` up to the root; otherwise the root itself.
+    fn around(folder: &Path, root: &Path) -> Self {
+        let has_manifest = |folder: &&Path| [FILE_NAME, "Cargo.toml"].iter().any(|name| folder.join(name).is_file());
+        let inside = folder.ancestors().take_while(|folder| folder.starts_with(root));
+        let place = inside.into_iter().find(has_manifest).unwrap_or(root);
+        // A package of a workspace at the root is checked with the others.
+        let place = if has_manifest(&root) { root } else { place };
+        let is_cargo = place.join("Cargo.toml").is_file() && !place.join(FILE_NAME).is_file();
+        let below = place.strip_prefix(root).ok().and_then(Path::to_str).filter(|below| is_plain(below));
+        let words = |words: &[&str]| words.iter().map(ToString::to_string).collect();
+        let scope = match (below.filter(|below| !below.is_empty()), is_cargo) {
+            (None, true) => words(&["--workspace"]),
+            (None, false) => Vec::new(),
+            (Some(below), true) => words(&["--workspace", "--manifest-path", &format!("{below}/Cargo.toml")]),
+            (Some(below), false) => words(&[below]),
+        };
+        Self { scope, is_cargo, has_cmake: !is_cargo && root.join("CMakeLists.txt").is_file() }
+    }
+}
+
+/// Whether a path is one word in a shell and in YAML.
+fn is_plain(path: &str) -> bool {
+    path.chars().all(|letter| letter.is_ascii_alphanumeric() || "/_.+".contains(letter) || letter == '-')
+        && !path.starts_with('-')
+}
+
+/// Fills in the template. Parts between `{cmake}` and `{end}` are for projects that CMake builds.
+fn fill(text: &str, project: &Project) -> String {
+    let image = if project.is_cargo { "rust:bookworm" } else { "gcc:bookworm" };
+    let scope: String = project.scope.iter().map(|word| format!(" {word}")).collect();
+    let scope_list: String = project.scope.iter().map(|word| format!(", \"{word}\"")).collect();
+    let mut lines = Vec::new();
+    let mut is_in_cmake = false;
+    for line in text.split_inclusive('\n') {
+        match line.trim() {
+            "{cmake}" => is_in_cmake = true,
+            "{end}" => is_in_cmake = false,
+            _ if is_in_cmake && !project.has_cmake => {}
+            _ => lines.push(line),
+        }
+    }
+    lines
+        .concat()
+        .replace("{version}", VERSION)
+        .replace("{scope}", &scope)
+        .replace("{scope_list}", &scope_list)
         .replace("{image}", image)
 }
 
@@ -139,7 +188,7 @@ pub fn write(planned: &Planned, may_replace: &mut dyn FnMut(&Path) -> bool) -> R
     let failed = |error| InitError::Write { path: path.clone(), error };
     // An existing path that is not a text file counts as other content.
     let is_there = path.symlink_metadata().is_ok();
-    if fs_err::read(path).is_ok_and(|there| there == planned.text.as_bytes()) {
+    if places::read(path, planned.text.len() as u64).is_ok_and(|there| there == planned.text.as_bytes()) {
         return Ok(Fate::Same);
     }
     if is_there && !may_replace(path) {
@@ -149,7 +198,7 @@ pub fn write(planned: &Planned, may_replace: &mut dyn FnMut(&Path) -> bool) -> R
     // Folders are only created if the nearest existing one belongs to the repository.
     refuse_links(parent.ancestors().find(|folder| folder.exists()).unwrap_or(parent), planned)?;
     fs_err::create_dir_all(parent).map_err(failed)?;
-    files::write_whole(path, planned.text.as_bytes()).map_err(failed)?;
+    files::write_anew(path, planned.text.as_bytes()).map_err(failed)?;
     if planned.is_program {
         use std::os::unix::fs::PermissionsExt;
         fs_err::set_permissions(path, PermissionsExt::from_mode(0o755)).map_err(failed)?;

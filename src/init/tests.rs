@@ -30,7 +30,7 @@ fn nothing_is_left_to_be_filled_in() {
     for manifest in ["lmem.toml", "Cargo.toml"] {
         for planned in plan(&all(), folder.path()).unwrap() {
             let text = planned.text.replace("${{", "").replace("${workspaceFolder}", "");
-            for name in ["{version}", "{scope}", "{scope_list}", "{image}"] {
+            for name in ["{version}", "{scope}", "{scope_list}", "{image}", "{cmake}", "{end}"] {
                 assert!(!text.contains(name), "{}", planned.path.display());
             }
             let has_packages = planned.text.contains("--workspace");
@@ -39,6 +39,42 @@ fn nothing_is_left_to_be_filled_in() {
         fs_err::remove_file(folder.path().join("lmem.toml")).ok();
         fs_err::write(folder.path().join(manifest), "").unwrap();
     }
+}
+
+#[test]
+fn a_project_below_the_root_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    fs_err::create_dir_all(root.join(".git")).unwrap();
+    fs_err::create_dir_all(root.join("gpu/kernels")).unwrap();
+    let text = |name: &str| {
+        let planned = plan(&all(), &root.join("gpu/kernels")).unwrap();
+        planned.into_iter().find(|planned| planned.path.ends_with(name)).unwrap().text
+    };
+    fs_err::write(root.join("gpu/lmem.toml"), "").unwrap();
+    assert!(text("lmem.yml").contains("cargo-lmem lmem gpu $AGAINST"), "{}", text("lmem.yml"));
+    assert!(text("lmem.yml").contains("cargo-lmem lmem diff HEAD^ gpu --output"));
+    assert!(text("tasks.json").contains(r#""args": ["lmem", "gpu", "--message-format""#));
+    fs_err::rename(root.join("gpu/lmem.toml"), root.join("gpu/Cargo.toml")).unwrap();
+    assert!(
+        text(".pre-commit-config.yaml").contains("lmem --workspace --manifest-path gpu/Cargo.toml --quiet --staged")
+    );
+    // A workspace around it checks all.
+    fs_err::write(root.join("Cargo.toml"), "").unwrap();
+    assert!(text("lmem.yml").contains("cargo-lmem lmem --workspace $AGAINST"));
+}
+
+#[test]
+fn cmake_is_asked_for_flags_where_it_builds() {
+    let folder = tempfile::tempdir().unwrap();
+    let has = |text: &str| plan(&all(), folder.path()).unwrap().iter().filter(|it| it.text.contains(text)).count();
+    fs_err::write(folder.path().join("lmem.toml"), "").unwrap();
+    assert_eq!(has("CMAKE_EXPORT_COMPILE_COMMANDS"), 0);
+    fs_err::write(folder.path().join("CMakeLists.txt"), "").unwrap();
+    assert_eq!(has("CMAKE_EXPORT_COMPILE_COMMANDS"), 2);
+    // Where cargo builds, it is a build script that runs CMake, if anything.
+    fs_err::rename(folder.path().join("lmem.toml"), folder.path().join("Cargo.toml")).unwrap();
+    assert_eq!(has("CMAKE_EXPORT_COMPILE_COMMANDS"), 0);
 }
 
 #[test]

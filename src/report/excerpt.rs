@@ -181,7 +181,7 @@ pub(super) fn one_line(text: &str) -> String {
     clean(text).lines().collect::<Vec<_>>().join(" ")
 }
 
-fn is_unsafe(character: char) -> bool {
+pub(super) fn is_unsafe(character: char) -> bool {
     let reorders = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
     let controls = character.is_control() && character != '\t' && character != '\n';
     reorders || controls

@@ -287,7 +287,7 @@ fn join(architectures: &BTreeSet<(Arch, String)>) -> String {
 }
 
 /// Aligns the first columns, which are names, to the left, and the others, which are numbers, to the right.
-fn align(rows: &[Vec<String>], names: usize) -> Vec<String> {
+pub(super) fn align(rows: &[Vec<String>], names: usize) -> Vec<String> {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
     let cell = |(column, text): (usize, &String)| match column < names {

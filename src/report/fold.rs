@@ -170,6 +170,9 @@ fn fold_kernels(group: &mut [Diagnostic], twice: Twice) -> Vec<KernelInstance> {
                 known.loaded_at.extend(kernel.loaded_at);
                 known.loaded_at.sort();
                 known.loaded_at.dedup();
+                known.accesses.extend(kernel.accesses);
+                known.accesses.sort();
+                known.accesses.dedup();
             }
         }
     }

@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use lmem_base::diagnostic::{
     Applicability, BaselineTally, Code, Diagnostic, Evidence, FlagOrigin, Footprint, KernelInstance, Label,
-    PartitionTally, Report, Severity, SinceTally, Suggestion, Suppression, Uniformity, VerifiedKernel,
+    LocalAccess, PartitionTally, Report, Severity, SinceTally, Suggestion, Suppression, Uniformity, VerifiedKernel,
 };
+use lmem_base::gpu::Arch;
 use lmem_base::source::Span;
 
 use super::position::{Columns, Region, range};
@@ -206,8 +207,14 @@ struct MessageCode {
 
 impl<'a> Message<'a> {
     fn new(diagnostic: &'a Diagnostic, cx: &Context) -> Self {
-        let primary = diagnostic.primary.iter().map(|label| SpanMessage::new(label, true));
-        let secondary = diagnostic.secondary.iter().map(|label| SpanMessage::new(label, false));
+        let primary = diagnostic.primary.iter().map(|label| SpanMessage {
+            lmem: LabelFacts::new(label, true, diagnostic.evidence.as_ref()),
+            ..SpanMessage::new(label, true)
+        });
+        let secondary = diagnostic.secondary.iter().map(|label| SpanMessage {
+            lmem: LabelFacts::new(label, false, diagnostic.evidence.as_ref()),
+            ..SpanMessage::new(label, false)
+        });
         let notes = facts::notes(diagnostic).into_iter().map(|note| Child::new("note", note));
         let suggestions = diagnostic.suggestions.iter().map(|suggestion| Child::suggestion(diagnostic, suggestion));
         let help = diagnostic.help.iter().map(|help| Child::new("help", help.message.clone()));
@@ -270,6 +277,53 @@ struct SpanMessage<'a> {
     suggested_replacement: Option<&'a str>,
     suggestion_applicability: Option<&'a str>,
     expansion: Option<()>,
+    /// Only at places that a variable in local memory is declared or accessed at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lmem: Option<LabelFacts<'a>>,
+}
+
+/// What a label shows, beside its text.
+#[derive(Serialize)]
+struct LabelFacts<'a> {
+    role: &'static str,
+    variable: Option<&'a str>,
+    /// Local loads and stores of the place, or of the declared variable, in the kernel with the most.
+    loads: u64,
+    stores: u64,
+    /// The architectures whose machine code has them.
+    archs: Vec<&'a str>,
+}
+
+impl<'a> LabelFacts<'a> {
+    fn new(label: &Label, is_primary: bool, evidence: Option<&'a Evidence>) -> Option<Self> {
+        let evidence = evidence?;
+        let at_label = |access: &&LocalAccess| access.spans.contains(&label.span);
+        let kernels = evidence.kernels.iter().map(|kernel| (kernel, kernel.accesses.iter().filter(at_label)));
+        let sums = kernels.map(|(kernel, accesses)| {
+            let sum = accesses.clone().fold((0, 0), |sum, access| (sum.0 + access.loads, sum.1 + access.stores));
+            (kernel.arch.as_str(), sum, accesses.filter_map(|access| access.variable.as_deref()).next())
+        });
+        let here: Vec<_> = sums.filter(|(_, traffic, _)| *traffic != (0, 0)).collect();
+        // The label of a declaration has the size.
+        let is_declaration = here.is_empty() && is_primary && evidence.size.is_some() && evidence.variable.is_some();
+        let mut archs: Vec<&str> = match is_declaration {
+            true => evidence.kernels.iter().map(|kernel| kernel.arch.as_str()).collect(),
+            false => here.iter().map(|(arch, _, _)| *arch).collect(),
+        };
+        archs.sort_by_key(|arch| (Arch::of(arch), *arch));
+        archs.dedup();
+        if is_declaration {
+            let variable = evidence.variable.as_deref();
+            return Some(Self { role: "declaration", variable, loads: evidence.loads, stores: evidence.stores, archs });
+        }
+        let (_, (loads, stores), variable) = here.into_iter().max_by_key(|(_, (loads, stores), _)| loads + stores)?;
+        let role = match (loads, stores) {
+            (_, 0) => "read",
+            (0, _) => "write",
+            _ => "read_write",
+        };
+        Some(Self { role, variable, loads, stores, archs })
+    }
 }
 
 /// A line of a span, and the range of its characters that the span covers, from 1.
@@ -303,6 +357,7 @@ impl<'a> SpanMessage<'a> {
             suggested_replacement: None,
             suggestion_applicability: None,
             expansion: None,
+            lmem: None,
         }
     }
 }
@@ -329,7 +384,7 @@ pub(super) struct LmemFields<'a> {
     stores: u64,
     loop_depth: u32,
     uniformity: Option<Uniformity>,
-    kernels: &'a [KernelInstance],
+    kernels: Vec<KernelInstance>,
     flags: Option<FlagOrigin>,
     fingerprint: String,
     suggestions: Vec<LmemSuggestion<'a>>,
@@ -396,7 +451,8 @@ impl<'a> LmemFields<'a> {
             stores: evidence.stores,
             loop_depth: evidence.loop_depth,
             uniformity: evidence.uniformity,
-            kernels: &evidence.kernels,
+            // Labels say what is known of accesses.
+            kernels: evidence.kernels.iter().map(KernelInstance::without_accesses).collect(),
             flags: evidence.flags(),
             fingerprint,
             suggestions: diagnostic.suggestions.iter().map(LmemSuggestion::new).collect(),
@@ -416,7 +472,7 @@ mod tests {
         assert_data_eq!(samples::rendered(&samples::report(), MessageFormat::Json), str![[r#"
 {"reason":"compiler-message","package_id":"lmem#outside-packages","manifest_path":"/ws/Cargo.toml","target":{"kind":["custom-build"],"crate_types":["bin"],"name":"lmem","src_path":"extra/broken.cu","edition":"2024","doc":false,"doctest":false,"test":false},"message":{"$message_type":"diagnostic","level":"error","message":"identifier \"undefined\" is undefined","code":{"code":"nvcc","explanation":null},"spans":[{"file_name":"extra/broken.cu","byte_start":22,"byte_end":31,"line_start":1,"line_end":1,"column_start":23,"column_end":32,"is_primary":true,"text":[{"text":"__global__ void k() { undefined(); }","highlight_start":23,"highlight_end":32}],"label":null,"suggested_replacement":null,"suggestion_applicability":null,"expansion":null}],"children":[],"rendered":"error[nvcc]: identifier \"undefined\" is undefined\n  ┌─ extra/broken.cu:1:23\n1 │ __global__ void k() { undefined(); }\n  │                       ^^^^^^^^^\n\n"},"lmem":null}
 {"reason":"compiler-message","package_id":"path+file:///ws#demo@0.1.0","manifest_path":"/ws/Cargo.toml","target":{"name":"demo","kind":["lib"],"crate_types":["lib"],"required-features":[],"src_path":"/ws/src/lib.rs","edition":"2024","doctest":true,"test":true,"doc":true},"message":{"$message_type":"diagnostic","level":"error","message":"`count` (`int[4]`, 16 B) is in local memory: dynamically indexed","code":{"code":"lmem::dynamic_index","explanation":null},"spans":[{"file_name":"include/scan.cuh","byte_start":31,"byte_end":36,"line_start":2,"line_end":2,"column_start":19,"column_end":24,"is_primary":true,"text":[{"text":"struct Scan { int count[4]; };","highlight_start":19,"highlight_end":24}],"label":"16 B per thread","suggested_replacement":null,"suggestion_applicability":null,"expansion":null},{"file_name":"kernels/scan.cu","byte_start":48,"byte_end":58,"line_start":3,"line_end":3,"column_start":9,"column_end":19,"is_primary":false,"text":[{"text":"/* 值 */ s.count[k]++;","highlight_start":9,"highlight_end":19}],"label":"indexed here","suggested_replacement":null,"suggestion_applicability":null,"expansion":null}],"children":[{"level":"note","message":"sm_90: stack frame 16 B, registers 31","code":null,"spans":[],"children":[],"rendered":null},{"level":"note","message":"inlined at kernels/scan.cu:3","code":null,"spans":[],"children":[],"rendered":null}],"rendered":"error[dynamic_index]: `count` (`int[4]`, 16 B) is in local memory: dynamically indexed\n  ┌─ include/scan.cuh:2:19 in `scan`\n2 │ struct Scan { int count[4]; };\n  │                   ^^^^^ 16 B per thread\n  ┌─ kernels/scan.cu:3:9\n3 │ /* 值 */ s.count[k]++;\n  │          ---------- indexed here\n  = sm_90: stack frame 16 B, registers 31\n  = inlined at kernels/scan.cu:3\n\n"},"lmem":{"lint":"dynamic_index","variable":"count","variable_type":null,"bytes":16,"loads":1,"stores":1,"loop_depth":0,"uniformity":null,"kernels":[{"name":"scan","mangled":"_Z4scan","arch":"sm_90","toolkit":"13.5","bytes":16,"loads":0,"stores":0,"usage":{"stack_frame":16,"spill_stores":0,"spill_loads":0,"registers":31,"shared":0},"flags":"config"}],"flags":"config","fingerprint":"5f4eb648d6498c16","suggestions":[]}}
-{"reason":"compiler-message","package_id":"path+file:///ws#demo@0.1.0","manifest_path":"/ws/Cargo.toml","target":{"name":"demo","kind":["lib"],"crate_types":["lib"],"required-features":[],"src_path":"/ws/src/lib.rs","edition":"2024","doctest":true,"test":true,"doc":true},"message":{"$message_type":"diagnostic","level":"warning","message":"`window` (`float[32]`, 128 B) is in local memory: dynamically indexed","code":{"code":"lmem::dynamic_index","explanation":null},"spans":[{"file_name":"kernels/running_mean.cu","byte_start":94,"byte_end":100,"line_start":3,"line_end":3,"column_start":11,"column_end":17,"is_primary":true,"text":[{"text":"    float window[W];","highlight_start":11,"highlight_end":17}],"label":"128 B per thread; 32 local loads, 1 store","suggested_replacement":null,"suggestion_applicability":null,"expansion":null},{"file_name":"kernels/running_mean.cu","byte_start":200,"byte_end":201,"line_start":7,"line_end":7,"column_start":16,"column_end":17,"is_primary":false,"text":[{"text":"\tsum += window[k];","highlight_start":16,"highlight_end":17}],"label":"divergent, loaded from memory (loop at line 4)","suggested_replacement":null,"suggestion_applicability":null,"expansion":null}],"children":[{"level":"note","message":"sm_90: stack frame 128 B, registers 31","code":null,"spans":[],"children":[],"rendered":null},{"level":"help","message":"index with the loop counter and unroll","code":null,"spans":[],"children":[],"rendered":null}],"rendered":"warning[dynamic_index]: `window` (`float[32]`, 128 B) is in local memory: dynamically indexed\n  ┌─ kernels/running_mean.cu:3:11 in `running_mean<32>`\n3 │     float window[W];\n  │           ^^^^^^ 128 B per thread; 32 local loads, 1 store\n7 │     sum += window[k];\n  │                   - divergent, loaded from memory (loop at line 4)\n  = sm_90: stack frame 128 B, registers 31\nhelp: index with the loop counter and unroll\n\n"},"lmem":{"lint":"dynamic_index","variable":"window","variable_type":"float[32]","bytes":128,"loads":32,"stores":1,"loop_depth":2,"uniformity":"per-thread","kernels":[{"name":"running_mean<32>","mangled":"_Z16running_mean<32>","arch":"sm_90","toolkit":"13.5","bytes":128,"loads":32,"stores":1,"usage":{"stack_frame":128,"spill_stores":0,"spill_loads":0,"registers":31,"shared":0},"flags":"config"}],"flags":"config","fingerprint":"88040dc246a6d807","suggestions":[]}}
+{"reason":"compiler-message","package_id":"path+file:///ws#demo@0.1.0","manifest_path":"/ws/Cargo.toml","target":{"name":"demo","kind":["lib"],"crate_types":["lib"],"required-features":[],"src_path":"/ws/src/lib.rs","edition":"2024","doctest":true,"test":true,"doc":true},"message":{"$message_type":"diagnostic","level":"warning","message":"`window` (`float[32]`, 128 B) is in local memory: dynamically indexed","code":{"code":"lmem::dynamic_index","explanation":null},"spans":[{"file_name":"kernels/running_mean.cu","byte_start":94,"byte_end":100,"line_start":3,"line_end":3,"column_start":11,"column_end":17,"is_primary":true,"text":[{"text":"    float window[W];","highlight_start":11,"highlight_end":17}],"label":"128 B per thread; 32 local loads, 1 store","suggested_replacement":null,"suggestion_applicability":null,"expansion":null,"lmem":{"role":"declaration","variable":"window","loads":32,"stores":1,"archs":["sm_90"]}},{"file_name":"kernels/running_mean.cu","byte_start":200,"byte_end":201,"line_start":7,"line_end":7,"column_start":16,"column_end":17,"is_primary":false,"text":[{"text":"\tsum += window[k];","highlight_start":16,"highlight_end":17}],"label":"divergent, loaded from memory (loop at line 4)","suggested_replacement":null,"suggestion_applicability":null,"expansion":null,"lmem":{"role":"read","variable":"window","loads":32,"stores":0,"archs":["sm_90"]}}],"children":[{"level":"note","message":"sm_90: stack frame 128 B, registers 31","code":null,"spans":[],"children":[],"rendered":null},{"level":"help","message":"index with the loop counter and unroll","code":null,"spans":[],"children":[],"rendered":null}],"rendered":"warning[dynamic_index]: `window` (`float[32]`, 128 B) is in local memory: dynamically indexed\n  ┌─ kernels/running_mean.cu:3:11 in `running_mean<32>`\n3 │     float window[W];\n  │           ^^^^^^ 128 B per thread; 32 local loads, 1 store\n7 │     sum += window[k];\n  │                   - divergent, loaded from memory (loop at line 4)\n  = sm_90: stack frame 128 B, registers 31\nhelp: index with the loop counter and unroll\n\n"},"lmem":{"lint":"dynamic_index","variable":"window","variable_type":"float[32]","bytes":128,"loads":32,"stores":1,"loop_depth":2,"uniformity":"per-thread","kernels":[{"name":"running_mean<32>","mangled":"_Z16running_mean<32>","arch":"sm_90","toolkit":"13.5","bytes":128,"loads":32,"stores":1,"usage":{"stack_frame":128,"spill_stores":0,"spill_loads":0,"registers":31,"shared":0},"flags":"config"}],"flags":"config","fingerprint":"88040dc246a6d807","suggestions":[]}}
 {"reason":"compiler-message","package_id":"path+file:///ws#demo@0.1.0","manifest_path":"/ws/Cargo.toml","target":{"name":"demo","kind":["lib"],"crate_types":["lib"],"required-features":[],"src_path":"/ws/src/lib.rs","edition":"2024","doctest":true,"test":true,"doc":true},"message":{"$message_type":"diagnostic","level":"warning","message":"kernel `gemm_tile` spills: launch bounds allow 32 registers, 71 needed","code":{"code":"lmem::register_spill","explanation":null},"spans":[{"file_name":"src/kernels.rs","byte_start":59,"byte_end":68,"line_start":2,"line_end":2,"column_start":49,"column_end":58,"is_primary":true,"text":[{"text":"const SRC: &str = \"extern \\\"C\\\" __global__ void gemm_tile(float* c) {}\";","highlight_start":49,"highlight_end":58}],"label":"380 B of stack per thread for spills","suggested_replacement":null,"suggestion_applicability":null,"expansion":null}],"children":[{"level":"note","message":"sm_90: stack frame 384 B, spill stores 380 B, spill loads 420 B, registers 32","code":null,"spans":[],"children":[],"rendered":null},{"level":"note","message":"spills in the loop at line 9","code":null,"spans":[],"children":[],"rendered":null}],"rendered":"warning[register_spill]: kernel `gemm_tile` spills: launch bounds allow 32 registers, 71 needed\n  ┌─ src/kernels.rs:2:49 in `gemm_tile`\n2 │ const SRC: &str = \"extern \\\"C\\\" __global__ void gemm_tile(float* c) {}\";\n  │                                                 ^^^^^^^^^ 380 B of stack per thread for spills\n  = sm_90: stack frame 384 B, spill stores 380 B, spill loads 420 B, registers 32\n  = spills in the loop at line 9\n\n"},"lmem":{"lint":"register_spill","variable":null,"variable_type":null,"bytes":380,"loads":105,"stores":95,"loop_depth":0,"uniformity":null,"kernels":[{"name":"gemm_tile","mangled":"_Z9gemm_tile","arch":"sm_90","toolkit":"13.5","bytes":380,"loads":0,"stores":0,"usage":{"stack_frame":384,"spill_stores":380,"spill_loads":420,"registers":32,"shared":0},"flags":"assumed"}],"flags":"assumed","fingerprint":"4f76298b54290e8c","suggestions":[]}}
 {"reason":"compiler-message","package_id":"lmem#outside-packages","manifest_path":"/ws/Cargo.toml","target":{"kind":["custom-build"],"crate_types":["bin"],"name":"lmem","src_path":"/ws","edition":"2024","doc":false,"doctest":false,"test":false},"message":{"$message_type":"diagnostic","level":"note","message":"`third_party/cutlass` is a git submodule and was skipped","code":{"code":"lmem::submodule","explanation":null},"spans":[],"children":[],"rendered":"note[submodule]: `third_party/cutlass` is a git submodule and was skipped\n\n"},"lmem":null}
 {"reason":"build-finished","success":false}

@@ -6,6 +6,7 @@ use std::io;
 use lmem_base::diagnostic::{Diagnostic, Report, Severity};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
+use super::excerpt::clean;
 use super::facts::plain_text;
 use super::position::place;
 
@@ -26,7 +27,7 @@ pub(super) fn render(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
         suite
     }));
     let text = document.to_string().map_err(io::Error::other)?;
-    out.write_all(text.as_bytes())
+    out.write_all(clean(&text).as_bytes())
 }
 
 fn case(diagnostic: &Diagnostic) -> TestCase {

@@ -10,6 +10,7 @@ use lmem_base::gpu::Arch;
 use lmem_base::words::plural;
 
 use super::Context;
+use super::excerpt::clean;
 use super::facts::{self, edit_lines, plain_text, severity_word, titled};
 use super::figures::shorten;
 use super::position::place;
@@ -21,7 +22,7 @@ const MAX_DETAILS: usize = 50;
 const MAX_KERNELS: usize = 50;
 
 pub(super) fn render(report: &Report, _cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
-    out.write_all(page(report).as_bytes())
+    out.write_all(clean(&page(report)).as_bytes())
 }
 
 fn page(report: &Report) -> String {
@@ -29,22 +30,28 @@ fn page(report: &Report) -> String {
     if report.diagnostics.is_empty() {
         return text;
     }
-    // Writing to a string does not fail.
-    let _ = writeln!(text, "\n| | finding | place | bytes | kernels |\n|---|---|---|---:|---:|");
-    for diagnostic in &report.diagnostics {
-        let evidence = diagnostic.evidence.as_ref();
-        let at = diagnostic.primary.as_ref().map(|label| format!("`{}`", place(&label.span))).unwrap_or_default();
-        let bytes = evidence.map(|evidence| evidence.bytes.to_string()).unwrap_or_default();
-        let kernels = evidence.map(|evidence| evidence.kernels.len().to_string()).unwrap_or_default();
-        let severity = severity_word(diagnostic.severity);
-        let _ = writeln!(text, "| {severity} | {} | {at} | {bytes} | {kernels} |", cell(&diagnostic.message));
-    }
+    text.push_str(&findings(&report.diagnostics));
     text.push_str(&kernels(&report.diagnostics));
     for diagnostic in report.diagnostics.iter().take(MAX_DETAILS) {
         text.push_str(&details(diagnostic));
     }
     if let Some(more) = report.diagnostics.len().checked_sub(MAX_DETAILS).filter(|more| *more > 0) {
         let _ = writeln!(text, "\n… and {} in the table alone", plural(more as u64, "more finding"));
+    }
+    text
+}
+
+/// A table with a line for each finding.
+pub(super) fn findings(diagnostics: &[Diagnostic]) -> String {
+    let mut text = "\n| | finding | place | bytes | kernels |\n|---|---|---|---:|---:|\n".to_string();
+    for diagnostic in diagnostics {
+        let evidence = diagnostic.evidence.as_ref();
+        let at = diagnostic.primary.as_ref().map(|label| code(&place(&label.span))).unwrap_or_default();
+        let bytes = evidence.map(|evidence| evidence.bytes.to_string()).unwrap_or_default();
+        let kernels = evidence.map(|evidence| evidence.kernels.len().to_string()).unwrap_or_default();
+        let severity = severity_word(diagnostic.severity);
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "| {severity} | {} | {at} | {bytes} | {kernels} |", cell(&diagnostic.message));
     }
     text
 }
@@ -117,9 +124,14 @@ fn fenced(language: &str, code: &str) -> String {
     format!("{fence}{language}\n{code}\n{fence}\n")
 }
 
-/// Text for a table cell, without line breaks, cell separators and HTML.
-fn cell(text: &str) -> String {
-    html(&text.replace(['\n', '\r'], " ")).replace('|', "\\|")
+/// Text for a table cell, without line breaks, cell separators, HTML and links.
+pub(super) fn cell(text: &str) -> String {
+    html(&text.replace(['\n', '\r'], " ")).replace('|', "\\|").replace("](", "]&#40;")
+}
+
+/// A file's name as code in a table cell. Nothing in it ends the code or the cell.
+fn code(name: &str) -> String {
+    format!("`{}`", name.replace('`', "'").replace('|', "\\|"))
 }
 
 fn html(text: &str) -> String {
@@ -157,6 +169,8 @@ mod tests {
     #[test]
     fn text_of_the_workspace_stays_text() {
         assert_eq!(cell("a|b\n<img src=x>"), "a\\|b &lt;img src=x&gt;");
+        assert_eq!(cell("[a](https://x)"), "[a]&#40;https://x)");
+        assert_eq!(code("a`|<img>"), "`a'\\|<img>`");
         assert_eq!(fenced("text", "a ``` b"), "````text\na ``` b\n````\n");
     }
 

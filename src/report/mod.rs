@@ -2,6 +2,7 @@
 //!
 //! `fold` merges diagnostics, `render` writes them. Equal diagnostics give equal bytes.
 
+mod comparison;
 pub mod editor;
 mod excerpt;
 mod facts;
@@ -11,6 +12,7 @@ mod github;
 mod gitlab;
 mod group;
 mod human;
+mod inert;
 mod json;
 mod junit;
 mod markdown;
@@ -31,6 +33,7 @@ use std::path::{Path, PathBuf};
 use lmem_base::diagnostic::Report;
 
 use crate::cli::MessageFormat;
+use inert::Inert;
 
 pub use fold::{fold, fold_units, sort, sort_by_place};
 pub use short::line;
@@ -92,16 +95,19 @@ impl PackageInfo {
 /// # Errors
 /// Writing to `out` fails.
 pub fn render(report: &Report, format: MessageFormat, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
+    if let Some(compared) = &report.comparison {
+        return comparison::render(compared, report, format, cx, out);
+    }
     match format {
         MessageFormat::Human => human::render(report, cx, out),
         MessageFormat::Short => short::render(report, out),
-        MessageFormat::Json => json::render(report, cx, out),
-        MessageFormat::Sarif => sarif::render(report, cx, out),
+        MessageFormat::Json => json::render(report, cx, &mut Inert(out)),
+        MessageFormat::Sarif => sarif::render(report, cx, &mut Inert(out)),
         MessageFormat::Github => github::render(report, cx, out),
-        MessageFormat::Gitlab => gitlab::render(report, cx, out),
+        MessageFormat::Gitlab => gitlab::render(report, cx, &mut Inert(out)),
         MessageFormat::Junit => junit::render(report, out),
         MessageFormat::Markdown => markdown::render(report, cx, out),
-        MessageFormat::Rdjson => rdjson::render(report, cx, out),
+        MessageFormat::Rdjson => rdjson::render(report, cx, &mut Inert(out)),
     }
 }
 

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use lmem_base::diagnostic::{
-    Applicability, Code, Diagnostic, Edit, Evidence, FlagOrigin, Footprint, Help, KernelInstance, Label, Report,
-    ResourceUsage, Severity, Suggestion, Uniformity, Verification, VerifiedKernel,
+    Applicability, Code, Diagnostic, Edit, Evidence, FlagOrigin, Footprint, Help, KernelInstance, Label, LocalAccess,
+    Report, ResourceUsage, Severity, Suggestion, Uniformity, Verification, VerifiedKernel,
 };
 use lmem_base::source::{SourceFile, Span};
 
@@ -43,6 +43,7 @@ pub(super) fn kernel(name: &str, arch: &str, bytes: u64) -> KernelInstance {
         usage: ResourceUsage { stack_frame: bytes, registers: 31, ..ResourceUsage::default() },
         flags: FlagOrigin::Config,
         loaded_at: Vec::new(),
+        accesses: Vec::new(),
     }
 }
 
@@ -92,6 +93,12 @@ pub(crate) fn instance(width: u64, arch: &str) -> Diagnostic {
             kernels: vec![KernelInstance {
                 loads: width,
                 stores: 1,
+                accesses: vec![LocalAccess {
+                    spans: vec![Span::new(&file, index..index + 1)],
+                    variable: Some("window".to_string()),
+                    loads: width,
+                    stores: 0,
+                }],
                 ..kernel(&format!("running_mean<{width}>"), arch, bytes)
             }],
             size: Some(bytes),

@@ -19,6 +19,7 @@ use thiserror::Error;
 
 use cuda_toolkit::Toolkit;
 use lmem_base::files::write_whole;
+use lmem_base::guardian::Folder;
 use lmem_base::source::SourceFile;
 use lmem_base::words::plural;
 use lmem_extract::{Extraction, kernel_texts};
@@ -82,8 +83,7 @@ pub fn watch(command: &[OsString], toolkit: &Toolkit, cancel: &AtomicBool) -> Re
         return Err(RunError::NoPreload);
     }
     let [program, arguments @ ..] = command else { return Err(RunError::NoPreload) };
-    let folder = tempfile::Builder::new().prefix("cargo-lmem-").tempdir();
-    let folder = folder.map_err(RunError::io("no temporary folder can be made"))?;
+    let folder = Folder::new().map_err(RunError::io("no temporary folder can be made"))?;
     let shim = folder.path().join("libcargo_lmem_nvrtc.so");
     fs_err::write(&shim, SHIM).map_err(RunError::io("the library before NVRTC cannot be written"))?;
     let records = folder.path().join("records");

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
-
+use lmem_base::diff::equal_runs;
 use lmem_base::source::{SourceFile, Span};
 use lmem_unit::MappedText;
 
@@ -81,11 +80,7 @@ impl Sources {
         let mut is_unique = true;
         for (index, (_, own)) in self.0.iter().enumerate() {
             let texts: Vec<&str> = own.iter().map(|line| line.text.as_str()).collect();
-            let equal = capture_diff_slices(Algorithm::Patience, &wanted, &texts);
-            let pairs = equal.into_iter().filter_map(|operation| match operation {
-                DiffOp::Equal { old_index, new_index, len } => Some((old_index, new_index, len)),
-                _ => None,
-            });
+            let pairs = equal_runs(&wanted, &texts).into_iter();
             let pairs = pairs.flat_map(|(old, new, len)| (0..len).map(move |at| (old + at, new + at)));
             let pairs: Vec<Pair> = pairs.map(|(line, place)| (open[line], place)).collect();
             // Lines without letters, such as braces, occur in every text and do not count.
@@ -134,14 +129,10 @@ fn put_together(
 /// Parts that a line shares with another: their offset in the line, and their range in the other.
 fn equal_parts(line: &str, other: &str) -> Vec<(usize, Range<usize>)> {
     let (words, others) = (words_of(line), words_of(other));
-    let operations = capture_diff_slices(Algorithm::Patience, &words, &others);
     let length = |words: &[&str]| words.iter().map(|word| word.len()).sum::<usize>();
-    let equal = operations.into_iter().filter_map(|operation| match operation {
-        DiffOp::Equal { old_index, new_index, len } => {
-            let start = length(&others[..new_index]);
-            Some((length(&words[..old_index]), start..start + length(&others[new_index..new_index + len])))
-        }
-        _ => None,
+    let equal = equal_runs(&words, &others).into_iter().map(|(own, at, count)| {
+        let start = length(&others[..at]);
+        (length(&words[..own]), start..start + length(&others[at..at + count]))
     });
     equal.collect()
 }

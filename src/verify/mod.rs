@@ -29,6 +29,7 @@ use lmem_base::edit;
 use lmem_base::gpu::Arch;
 use lmem_base::source::normalize;
 use lmem_base::stored::Lazy;
+use lmem_base::threads;
 use lmem_unit::{AsCompiled, MessageKind, TranslationUnit, UnitCode};
 use nv_code::computed_costs;
 
@@ -407,16 +408,12 @@ fn compile(
     let next = AtomicUsize::new(0);
     let results = Mutex::new(results);
     prover.watcher.plan(open.len());
-    std::thread::scope(|scope| {
-        for _ in 0..prover.threads.min(open.len()) {
-            scope.spawn(|| {
-                while let Some((task, overlay)) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let measured = measure(overlay, &prover.subjects[task.1], prover);
-                    if let Ok(mut results) = results.lock() {
-                        results.insert(*task, Some(measured));
-                    }
-                }
-            });
+    threads::work_on(prover.threads.min(open.len()), || {
+        while let Some((task, overlay)) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let measured = measure(overlay, &prover.subjects[task.1], prover);
+            if let Ok(mut results) = results.lock() {
+                results.insert(*task, Some(measured));
+            }
         }
     });
     results.into_inner().unwrap_or_default()

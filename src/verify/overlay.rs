@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
-
 use lmem_base::diagnostic::Edit;
 use lmem_base::edit;
+use lmem_base::guardian::Folder;
 use lmem_base::source::{SourceFile, normalize};
 use lmem_unit::{MappedText, NvccFlags, TranslationUnit, UnitCode};
 
@@ -35,7 +34,7 @@ pub struct Mirror {
     pub unit: TranslationUnit,
     /// The counterpart of the workspace's root; `None` for a text that is compiled without files.
     pub root: Option<PathBuf>,
-    _folder: Option<TempDir>,
+    _folder: Option<Folder>,
 }
 
 impl<'a> Overlay<'a> {
@@ -101,7 +100,7 @@ impl<'a> Overlay<'a> {
         file: &SourceFile,
         flags: &NvccFlags,
     ) -> std::io::Result<Mirror> {
-        let folder = tempfile::Builder::new().prefix("cargo-lmem-").tempdir()?;
+        let folder = Folder::new()?;
         let root = folder.path().join("mirror");
         let place = |path: &Path| path.strip_prefix(self.root).ok().map(|below| root.join(below));
         let unit_path = normalize(&file.path);

@@ -87,6 +87,7 @@ fn diagnostic(file: &Arc<SourceFile>, edits: &[&str]) -> Diagnostic {
         build: None,
         flags: FlagOrigin::Config,
         loaded_at: Vec::new(),
+        accesses: Vec::new(),
     };
     Diagnostic {
         severity: Severity::Warning,

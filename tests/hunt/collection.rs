@@ -42,8 +42,7 @@ impl Edited {
 
     /// A patch of this file.
     pub fn diff(&self) -> String {
-        let diff = similar::TextDiff::from_lines(&self.before, &self.after);
-        diff.unified_diff().header(&format!("a/{}", self.path), &format!("b/{}", self.path)).to_string()
+        lmem_base::diff::patch(&self.path, &self.before, &self.after)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 use std::io;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use clap::Subcommand;
@@ -101,9 +100,7 @@ fn line(toolkit: &Toolkit) -> String {
 /// Prints to stdout; a closed pipe (`| head -1`) is not an error.
 fn print(text: &str) -> Result<(), ToolkitError> {
     match io::Write::write_all(&mut anstream::stdout(), text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(ToolkitError::io("write", Path::new("<stdout>"))(error))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(ToolkitError::Stdout(error)),
         _ => Ok(()),
     }
 }

@@ -169,9 +169,10 @@ pub fn cache_root() -> Result<PathBuf, ToolkitError> {
     Environment::of_process().cache_root()
 }
 
-/// The folder of managed toolkits, if the cache folder is known.
-pub fn managed_folder() -> Option<PathBuf> {
-    cache_root().ok().map(|root| root.join(install::TOOLKITS))
+/// The folders of what is fetched, if the cache folder is known: managed toolkits, and headers that a toolkit lacks.
+pub fn fetched_folders() -> Vec<PathBuf> {
+    let folders = |root: PathBuf| [install::TOOLKITS, install::COMPONENTS].map(|name| root.join(name)).to_vec();
+    cache_root().map(folders).unwrap_or_default()
 }
 
 /// A rejected place, with the reason.
@@ -244,6 +245,8 @@ pub enum ToolkitError {
         #[source]
         source: io::Error,
     },
+    #[error("stdout cannot be written")]
+    Stdout(#[source] io::Error),
     #[error("interrupted")]
     Cancelled,
     #[error(transparent)]
@@ -251,9 +254,9 @@ pub enum ToolkitError {
 }
 
 impl ToolkitError {
-    /// Whether the error is in the command line or configuration, not in the machine.
+    /// Whether the error is in the command line, in the configuration or in stdout, and not in the toolkits.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::NotAChoice(_) | Self::NotAPin(_))
+        matches!(self, Self::NotAChoice(_) | Self::NotAPin(_) | Self::Stdout(_))
     }
 
     /// Next steps, one per `hint:` line.
@@ -295,6 +298,7 @@ impl ToolkitError {
             Self::Io { .. } => &["`CARGO_LMEM_CACHE_DIR` names another cache folder"],
             Self::NotAChoice(_)
             | Self::NotAPin(_)
+            | Self::Stdout(_)
             | Self::NoComponent { .. }
             | Self::NoCacheRoot
             | Self::Cancelled

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::comparison::KernelComparison;
 use crate::source::Span;
 use crate::stored::constant;
 
@@ -357,6 +358,29 @@ pub struct KernelInstance {
     /// Calls in Rust code that load the kernel by its name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loaded_at: Vec<Location>,
+    /// The statements of this kernel that access the memory that the diagnostic is about. They tell which labels are
+    /// accesses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accesses: Vec<LocalAccess>,
+}
+
+impl KernelInstance {
+    /// The same kernel without the places of its accesses.
+    pub fn without_accesses(&self) -> Self {
+        Self { accesses: Vec::new(), ..self.clone() }
+    }
+}
+
+/// The local loads and stores of one statement.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LocalAccess {
+    /// The statement, the subscript in it, and the call that it was inlined into: where labels point.
+    pub spans: Vec<Span>,
+    /// The variable; of spilled values, the one that they are of.
+    pub variable: Option<String>,
+    /// Machine instructions.
+    pub loads: u64,
+    pub stores: u64,
 }
 
 /// A line of a file and a column in characters, both from 1.
@@ -654,6 +678,8 @@ pub struct Report {
     pub diagnostics: Vec<Diagnostic>,
     pub suppressions: Vec<Suppression>,
     pub summary: Summary,
+    /// The kernels beside those of an older revision, for `cargo lmem diff`.
+    pub comparison: Option<KernelComparison>,
 }
 
 impl Report {

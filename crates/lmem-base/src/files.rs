@@ -2,8 +2,10 @@
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+use crate::guardian::Replacement;
 
 /// Writes to a temporary file in the same folder and renames it. A concurrent reader sees the old content or the new
 /// one.
@@ -17,6 +19,15 @@ pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     file.write_all(content)?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Gives a place in the tree a new content, whatever is there: a link is replaced and not followed. The file has the
+/// system's default permissions, as any file that the user makes.
+///
+/// # Errors
+/// The folder cannot be written to.
+pub fn write_anew(path: &Path, content: &[u8]) -> io::Result<()> {
+    replace(path, content, None)
 }
 
 /// Writes an output to a path that the user chose. A regular file is replaced atomically and keeps its permissions; a
@@ -44,15 +55,12 @@ fn replace(path: &Path, content: &[u8], permissions: Option<Permissions>) -> io:
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // The system applies the user's umask to this mode.
-    let mut file = builder.prefix(".cargo-lmem-").permissions(Permissions::from_mode(0o666)).tempfile_in(folder)?;
-    file.write_all(content)?;
+    let file = Replacement::new(folder, 0o666)?;
+    file.as_file().write_all(content)?;
     if let Some(permissions) = permissions {
         file.as_file().set_permissions(permissions)?;
     }
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    file.persist(path)
 }
 
 fn write_into(path: &Path, content: &[u8]) -> io::Result<()> {
@@ -65,6 +73,8 @@ fn write_into(path: &Path, content: &[u8]) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]

@@ -3,11 +3,14 @@
 
 pub mod budget;
 pub mod casts;
+pub mod comparison;
 pub mod diagnostic;
+pub mod diff;
 pub mod digest;
 pub mod edit;
 pub mod files;
 pub mod gpu;
+pub mod guardian;
 pub mod level;
 pub mod mangling;
 pub mod places;
@@ -15,5 +18,6 @@ pub mod process;
 pub mod say;
 pub mod source;
 pub mod stored;
+pub mod threads;
 pub mod version;
 pub mod words;

@@ -8,13 +8,22 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group, setrlimit, waitid};
+
+use crate::guardian::Kept;
 
 /// Output limit: a compiler stuck in a loop must not fill the memory.
-const MAX_OUTPUT_BYTES: u64 = 256 << 20;
+const MAX_OUTPUT_BYTES: usize = 256 << 20;
+
+/// Bytes that are read from a pipe at once.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// Time after a program's end in which its output must end too.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Maximum interval between two polls of a child.
 const POLL: Duration = Duration::from_millis(5);
@@ -56,17 +65,50 @@ impl Output {
 pub fn run(command: &mut Command, input: &[u8], limit: Duration, cancel: &AtomicBool) -> std::io::Result<Output> {
     harden(command);
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
+    end_with_this_thread(command);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
+    let _group = Kept::group(child.id());
+    let output = converse(&mut child, input, limit, cancel);
+    if output.is_err() {
+        kill_group(&mut child);
+        drop(child.wait());
+    }
+    output
+}
+
+fn converse(child: &mut Child, input: &[u8], limit: Duration, cancel: &AtomicBool) -> std::io::Result<Output> {
     let writer = child.stdin.take().map(|mut stdin| {
         let input = input.to_vec();
         // A child that does not read its input reports that by its exit status; the broken-pipe error adds nothing.
-        std::thread::spawn(move || drop(std::io::Write::write_all(&mut stdin, &input)))
+        thread(move || drop(std::io::Write::write_all(&mut stdin, &input)))
     });
-    let stdout = collect(child.stdout.take());
-    let stderr = collect(child.stderr.take());
-    let end = wait(&mut child, limit, cancel, || ())?;
-    drop(writer.map(JoinHandle::join));
-    Ok(Output { end, stdout: stdout.join().unwrap_or_default(), stderr: stderr.join().unwrap_or_default() })
+    let _writer = writer.transpose()?;
+    let stdout = Collector::of(child.stdout.take())?;
+    let stderr = Collector::of(child.stderr.take())?;
+    // What the program started and did not wait for holds its output open, and has no work left to do.
+    let end = wait_for(child, limit, cancel, || (), kill_group)?;
+    let until = Instant::now() + GRACE;
+    Ok(Output { end, stdout: stdout.finish(until), stderr: stderr.finish(until) })
+}
+
+/// The program ends with the thread that waits for it, even if this process is killed. Programs that it starts in turn are
+/// for the guardian.
+fn end_with_this_thread(command: &mut Command) {
+    #[cfg(target_os = "linux")]
+    {
+        let limits = || Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?);
+        // SAFETY: between fork and exec only a system call is made; nothing is allocated and no lock is taken.
+        unsafe { command.pre_exec(limits) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = command;
+}
+
+/// Limits the address space of a command and of what it starts: a file that it reads whole can have any size.
+pub fn limit_memory(command: &mut Command, bytes: u64) {
+    let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
+    // SAFETY: between fork and exec only a system call is made; nothing is allocated and no lock is taken.
+    unsafe { command.pre_exec(move || Ok(setrlimit(Resource::As, limit)?)) };
 }
 
 /// Search paths for programs and libraries. An empty or relative entry means the current folder, and our children run
@@ -111,16 +153,51 @@ fn is_executable(path: &Path) -> bool {
     mode.is_ok_and(|(is_file, mode)| is_file && mode & 0o111 != 0)
 }
 
-fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut pipe) = pipe {
-            // Output read before an error is still useful.
-            drop(pipe.by_ref().take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes));
-            drop(std::io::copy(&mut pipe, &mut std::io::sink()));
+/// A thread; unlike `std::thread::spawn`, a system that has none left is an error and no panic.
+fn thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> std::io::Result<JoinHandle<T>> {
+    std::thread::Builder::new().spawn(work)
+}
+
+/// Reads a pipe to its end, in a thread.
+struct Collector {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
+}
+
+impl Collector {
+    fn of(pipe: Option<impl Read + Send + 'static>) -> std::io::Result<Self> {
+        let bytes = Arc::new(Mutex::default());
+        let shared = Arc::clone(&bytes);
+        let reader = thread(move || pipe.into_iter().for_each(|pipe| read_all(pipe, &shared)))?;
+        Ok(Self { bytes, reader })
+    }
+
+    /// What was read. A process that left the group of the program can hold the pipe open for ever, so this does not
+    /// wait longer than `until`.
+    fn finish(self, until: Instant) -> Vec<u8> {
+        while !self.reader.is_finished() && Instant::now() < until {
+            std::thread::sleep(Duration::from_micros(200));
         }
-        bytes
-    })
+        self.bytes.lock().map(|mut bytes| std::mem::take(&mut *bytes)).unwrap_or_default()
+    }
+}
+
+fn read_all(mut pipe: impl Read, bytes: &Mutex<Vec<u8>>) {
+    let mut buffer = vec![0; BUFFER_BYTES];
+    loop {
+        match pipe.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(count) => {
+                // What is beyond the limit is read and dropped, so that the program does not block.
+                let Ok(mut bytes) = bytes.lock() else { return };
+                let room = MAX_OUTPUT_BYTES.saturating_sub(bytes.len());
+                bytes.extend_from_slice(&buffer[..count.min(room)]);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            // Output read before an error is still useful.
+            Err(_) => return,
+        }
+    }
 }
 
 /// Waits for a child that leads a process group and calls `tick` meanwhile. The whole group is killed on timeout or
@@ -128,12 +205,24 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
 ///
 /// # Errors
 /// The system cannot report the child's state.
-pub fn wait(child: &mut Child, limit: Duration, cancel: &AtomicBool, mut tick: impl FnMut()) -> std::io::Result<End> {
+pub fn wait(child: &mut Child, limit: Duration, cancel: &AtomicBool, tick: impl FnMut()) -> std::io::Result<End> {
+    wait_for(child, limit, cancel, tick, |_| ())
+}
+
+/// The same. `at_end` is called when the child has ended and was not waited for yet, so that its number is still its own.
+fn wait_for(
+    child: &mut Child,
+    limit: Duration,
+    cancel: &AtomicBool,
+    mut tick: impl FnMut(),
+    at_end: impl FnOnce(&mut Child),
+) -> std::io::Result<End> {
     let start = Instant::now();
     let mut pause = Duration::from_micros(200);
     loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(end_of(status));
+        if has_ended(child)? {
+            at_end(child);
+            return Ok(end_of(child.wait()?));
         }
         let stop = match (cancel.load(Ordering::Relaxed), start.elapsed() > limit) {
             (true, _) => Some(End::Cancelled),
@@ -149,6 +238,13 @@ pub fn wait(child: &mut Child, limit: Duration, cancel: &AtomicBool, mut tick: i
         std::thread::sleep(pause);
         pause = (pause * 2).min(POLL);
     }
+}
+
+/// Whether a child has ended, without taking its status.
+fn has_ended(child: &Child) -> std::io::Result<bool> {
+    let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else { return Ok(true) };
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    Ok(waitid(WaitId::Pid(pid), options)?.is_some())
 }
 
 /// nvcc starts cicc and ptxas; all of them must be killed.
@@ -189,6 +285,17 @@ mod tests {
         let output = sh("sleep 600 & sleep 600", Duration::from_millis(50));
         assert_eq!(output.end, End::TimedOut);
         assert!(start.elapsed() < Duration::from_secs(60), "the grandchild kept the pipes open");
+    }
+
+    #[test]
+    fn what_a_program_leaves_behind_does_not_keep_it() {
+        let start = Instant::now();
+        let output = sh("sleep 600 & echo done", Duration::from_secs(120));
+        assert_eq!((output.end, output.text().as_str()), (End::Exit(0), "done\n"));
+        // A process of another session is not reached, and not waited for.
+        let output = sh("setsid sleep 8 & sleep 0.3; echo done", Duration::from_secs(120));
+        assert_eq!((output.end, output.text().as_str()), (End::Exit(0), "done\n"));
+        assert!(start.elapsed() < Duration::from_secs(60));
     }
 
     #[test]

@@ -20,9 +20,20 @@ pub fn plain(text: &str) -> String {
     text.replace(is_active, "\u{fffd}")
 }
 
+/// A name without characters that act on a terminal, begin a line (a CI runner reads commands there) or reorder text.
+pub fn inert(name: &str) -> String {
+    let reorders = |letter: char| matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    name.replace(|letter: char| letter.is_control() || reorders(letter), "\u{fffd}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_one_line() {
+        assert_eq!(inert("a\n::error::b\t\u{202e}c é\u{200c}"), "a\u{fffd}::error::b\u{fffd}\u{fffd}c é\u{200c}");
+    }
 
     #[test]
     fn terminals_are_not_written_to() {

@@ -175,10 +175,11 @@ impl Ord for Span {
     }
 }
 
-/// The displayed path, with `/`: relative to `root` if the path is below it.
+/// The displayed path, with `/`: relative to `root` if the path is below it. Names come from the workspace, so characters
+/// that act on a terminal or a log are replaced.
 pub fn display_path(path: &Path, root: &Path) -> String {
     let shown = path.strip_prefix(root).unwrap_or(path);
-    shown.to_string_lossy().replace('\\', "/")
+    crate::say::inert(&shown.to_string_lossy()).replace('\\', "/")
 }
 
 /// Removes `.` and `x/..` without file system access: compilers print such names.

@@ -54,6 +54,12 @@ pub struct Access {
     pub(crate) elements: BTreeSet<u64>,
     /// Origins of the address; for an induction variable, the origins of its trip count.
     pub(crate) origins: Origins,
+    /// The kernel's parameters that the address derives from, bit `n` for parameter `n`; `None` in other functions.
+    pub(crate) parameters: Option<u64>,
+    /// Whether threads of a warp may use different addresses; `None` if unknown.
+    pub(crate) divergent: Option<bool>,
+    /// The innermost loop of the PTX around the access, by its number in its function.
+    pub(crate) ptx_loop: Option<usize>,
     /// If the access may be in the remainder loop of a loop unrolled by a factor: the trip count of that loop.
     pub(crate) rest_of: Option<TripCount>,
     /// Whether the PTX instruction is `ld.volatile` or `st.volatile`.
@@ -86,6 +92,9 @@ impl Access {
             address,
             elements: BTreeSet::new(),
             origins: None,
+            parameters: None,
+            divergent: None,
+            ptx_loop: None,
             rest_of: None,
             is_volatile: false,
             loop_depth: 0,

@@ -12,6 +12,7 @@ mod calls;
 mod described;
 mod escape;
 mod frame;
+mod holders;
 mod live_values;
 mod object;
 mod objects;
@@ -29,6 +30,7 @@ pub use calls::{CallArea, CallAreaKind};
 pub use frame::{
     FrameObject, KernelFrame, LaunchBounds, MathFunction, PassedTo, Recursion, SpillCheck, StackObjectKind,
 };
+pub use holders::{Holder, Peak};
 pub use object::{SourceLoop, StackObject};
 pub use place::Place;
 pub use reinterpret::Reinterpretation;

@@ -129,12 +129,28 @@ impl<'a> Values<'a> {
         found
     }
 
-    /// The instruction at the peak of register pressure. The machine code is scheduled differently, so this is an
-    /// approximate position, not a register count.
-    pub fn peak(&self) -> Option<usize> {
+    /// The instructions that read a register.
+    pub fn uses_of_register(&self, register: Reg) -> &[usize] {
+        self.uses.of(register)
+    }
+
+    /// The instruction at the peak of register pressure, and the registers that are live there, with the machine
+    /// registers that they need. The machine code is scheduled differently, so both are approximate.
+    pub fn live_at_peak(&self) -> Option<(usize, Vec<(Reg, i64)>)> {
+        let lifetimes = self.lifetimes();
+        let peak = self.peak(&lifetimes)?;
+        let is_live =
+            |lifetime: &Option<(usize, usize)>| lifetime.is_some_and(|(start, end)| (start..end).contains(&peak));
+        let live = (0..).map(Reg).zip(&lifetimes).filter(|(_, lifetime)| is_live(lifetime));
+        let live = live.map(|(register, _)| (register, self.machine_registers(register)));
+        Some((peak, live.filter(|(_, weight)| *weight > 0).collect()))
+    }
+
+    /// The instruction at the peak of register pressure.
+    fn peak(&self, lifetimes: &[Option<(usize, usize)>]) -> Option<usize> {
         let mut changes = vec![0i64; self.function.instructions.len() + 1];
-        for (register, lifetime) in (0..).map(Reg).zip(self.lifetimes()) {
-            let Some((start, end)) = lifetime else { continue };
+        for (register, lifetime) in (0..).map(Reg).zip(lifetimes) {
+            let Some((start, end)) = *lifetime else { continue };
             let weight = self.machine_registers(register);
             changes[start] += weight;
             changes[end] -= weight;
@@ -252,7 +268,9 @@ mod tests {
              st.global.u32 [%rd1], %r4;",
         );
         let function = &module.functions[0];
-        assert_eq!(Values::new(function).peak(), Some(1));
+        let (at, live) = Values::new(function).live_at_peak().unwrap();
+        let names: Vec<&str> = live.iter().map(|(register, _)| &*function.register(*register).name).collect();
+        assert_eq!((at, names), (1, vec!["%r1", "%r2"]));
     }
 
     #[test]

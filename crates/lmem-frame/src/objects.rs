@@ -8,7 +8,7 @@ use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::Declaration;
 use nv_code::dataflow::{Flow, Provenance, TripCount, registers};
 use nv_code::{Instruction, KernelFacts, LocalAccess, PtxModule, UnitFacts};
-use ptx_syntax::{Modifier, Opcode, Operand};
+use ptx_syntax::{AddressBase, Modifier, Opcode, Operand};
 
 use super::access::{Access, Address, ObjectKey, RawObject, same_place};
 use super::escape::{self, CallSites};
@@ -137,6 +137,12 @@ fn place_access(
     };
     let mut access = new_access(access, kind, places, trees);
     access.origins = origins;
+    access.divergent = pointer.index.divergent;
+    access.ptx_loop = flow.loops.innermost(index).map(|id| id.index());
+    access.parameters = match address.base {
+        AddressBase::Reg(register) if flow.function.is_entry => Some(flow.parameters_of(register)),
+        _ => None,
+    };
     access.elements.extend(instruction.element_bytes());
     access.is_volatile = instruction.has(Modifier::Volatile);
     if pointer.is_chosen && !pointer.index.is_data() && !pointer.index.induction {
@@ -268,30 +274,80 @@ fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>, trees:
 /// Merges accesses with the same statement, kind and class of address.
 fn merge(accesses: Vec<Access>) -> Vec<Access> {
     let mut merged: Vec<Access> = Vec::new();
+    let mut copies: Vec<Copies> = Vec::new();
     for access in accesses {
-        let same = merged.iter_mut().find(|other| {
+        let place = (access.loop_depth, access.ptx_loop);
+        let (divergent, count) = (access.divergent, access.count);
+        let same = merged.iter().position(|other| {
             other.kind == access.kind
                 && other.in_callee == access.in_callee
                 && other.class() == access.class()
                 && same_place(other, &access)
         });
         match same {
-            Some(other) => {
+            Some(at) => {
+                copies[at].add(place, divergent, count);
+                let other = &mut merged[at];
                 other.count += access.count;
                 other.width = other.width.max(access.width);
                 other.elements.extend(access.elements);
                 other.is_volatile |= access.is_volatile;
                 other.address.join(access.address);
+                other.parameters = other.parameters.zip(access.parameters).map(|(one, more)| one | more);
+                other.divergent = match (other.divergent, access.divergent) {
+                    (Some(true), _) | (_, Some(true)) => Some(true),
+                    (one, more) => one.and(more),
+                };
                 other.origins = other.origins.take().zip(access.origins).map(|(one, more)| &one | &more);
                 if access.loop_depth > other.loop_depth {
                     other.loop_depth = access.loop_depth;
                     other.loop_lines = access.loop_lines;
                 }
             }
-            None => merged.push(access),
+            None => {
+                merged.push(access);
+                let mut new = Copies::default();
+                new.add(place, divergent, count);
+                copies.push(new);
+            }
+        }
+    }
+    for (access, copies) in merged.iter_mut().zip(&copies) {
+        if let (Address::Computed(sources), Some(divergent)) = (&mut access.address, copies.of_main_part()) {
+            sources.divergent = divergent;
         }
     }
     merged
+}
+
+/// The copies of one statement, by the depth and the number of their loops: whether their addresses differ within a
+/// warp, and how many there are.
+#[derive(Default)]
+struct Copies {
+    by_loop: BTreeMap<(u32, Option<usize>), (Option<bool>, u64)>,
+}
+
+impl Copies {
+    fn add(&mut self, place: (u32, Option<usize>), divergent: Option<bool>, count: u64) {
+        let known = self.by_loop.entry(place).or_insert((divergent, 0));
+        known.0 = match (known.0, divergent) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (one, more) => one.and(more),
+        };
+        known.1 += count;
+    }
+
+    /// What holds in the loop with the most copies, if the statement has copies in several loops: that is the main part
+    /// of a loop that the compiler unrolled. Threads enter its remainder at different elements, which the source does
+    /// not show.
+    fn of_main_part(&self) -> Option<Option<bool>> {
+        let deepest = self.by_loop.keys().map(|(depth, _)| *depth).max().filter(|depth| *depth > 0)?;
+        let deep = self.by_loop.iter().filter(|((depth, _), _)| *depth == deepest);
+        let most = deep.clone().map(|(_, (_, count))| *count).max()?;
+        let mut main = deep.filter(|(_, (_, count))| *count == most);
+        let (_, (divergent, _)) = main.next()?;
+        (self.by_loop.len() > 1 && main.next().is_none()).then_some(*divergent)
+    }
 }
 
 /// Joins objects that are really elements of one array: the compiler may address elements by their constant offset from
@@ -411,6 +467,27 @@ pub mod tests {
     /// An access at a computed address.
     fn computed<Divergent: Into<Option<bool>>>(divergent: Divergent) -> Access {
         Access { address: Address::Computed(Provenance::chosen(divergent.into())), ..access() }
+    }
+
+    #[test]
+    fn the_main_part_of_an_unrolled_loop_tells_for_its_remainder() {
+        let copy = |ptx_loop: usize, divergent: bool| Access {
+            ptx_loop: Some(ptx_loop),
+            loop_depth: 1,
+            divergent: Some(divergent),
+            ..computed(divergent)
+        };
+        let merged = |copies: &[(usize, bool)]| {
+            let copies = copies.iter().map(|(ptx_loop, divergent)| copy(*ptx_loop, *divergent)).collect();
+            match &merge(copies)[..] {
+                [Access { address: Address::Computed(sources), .. }] => sources.divergent,
+                _ => panic!("not merged"),
+            }
+        };
+        assert_eq!(merged(&[(0, false), (0, false), (1, true)]), Some(false));
+        // In one loop, or in two alike, one copy that differs decides.
+        assert_eq!(merged(&[(0, false), (0, false), (0, true)]), Some(true));
+        assert_eq!(merged(&[(0, false), (1, true)]), Some(true));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use lmem_base::gpu::{Gpu, MAX_REGISTERS};
 use lmem_base::source::Span;
 use nv_code::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
 
+use super::holders::{Peak, peak};
 use super::live_values::Values;
 use super::objects::is_spill;
 use crate::place::{Place, places, places_of_lines};
@@ -29,8 +30,18 @@ pub struct Spills {
     pub loop_depth: u32,
     /// The source of that loop, if known.
     pub loop_span: Option<Span>,
-    /// The statement at the peak of register pressure, in PTX order.
-    pub peak: Option<Span>,
+    /// The peak of register pressure, in PTX order.
+    pub peak: Option<Peak>,
+}
+
+/// Spill instructions outside all loops that cost a thread no more than loading and storing its own data.
+const MINOR_INSTRUCTIONS: u64 = 64;
+
+impl Spills {
+    /// Whether the spills are a matter of a few accesses per thread, in a kernel.
+    pub fn are_minor(&self) -> bool {
+        self.loop_depth == 0 && self.loads + self.stores <= MINOR_INSTRUCTIONS
+    }
 }
 
 /// Spilled values of one variable, or of one statement if no variable is known.
@@ -93,12 +104,10 @@ pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -
         let (tree, found) = source_loop(&access_places(access, unit, trees), &access.loop_lines, trees)?;
         tree.span(found.range)
     });
-    let peak = unit.ptx.function(&kernel.name).and_then(|function| {
-        let location = function.instructions.get(Values::new(function).peak()?)?.location;
-        places(trees, &unit.ptx, function, location).first()?.span(trees)
-    });
+    let peaking =
+        unit.ptx.function(&kernel.name).and_then(|function| peak(&Values::new(function), function, &unit.ptx, trees));
     Some(Spills {
-        peak,
+        peak: peaking,
         stores: count(AccessKind::Store),
         loads: count(AccessKind::Load),
         gap_bytes: gap_bytes(&slots(&spilled)),

@@ -172,7 +172,13 @@ pub(super) fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasL
     let accesses = match instructions.is_empty() {
         true => Vec::new(),
         false => {
-            let code = Code { function, cubin, loops: sass.loops(), writes: sass.writes(), parts: &parts };
+            let code = Code {
+                function,
+                cubin,
+                loops: sass.loops(parts.starts.iter().copied()),
+                writes: sass.writes(),
+                parts: &parts,
+            };
             instructions.into_iter().map(|instruction| code.local_access(instruction)).collect()
         }
     };
@@ -286,7 +292,7 @@ impl Code<'_> {
             ptx_line,
             source,
             loop_depth: self.loops.depth(offset),
-            loop_lines: innermost.map(|range| self.source_lines(range.end - 1)).unwrap_or_default(),
+            loop_lines: innermost.map(|found| self.source_lines(found.branch)).unwrap_or_default(),
             definition: definition.map(|(ptx_line, source)| Definition { ptx_line, source }),
             callee: parts.callee(offset),
             is_in_routine: routine == Some(false),

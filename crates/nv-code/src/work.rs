@@ -38,7 +38,7 @@ impl Work {
     pub fn of(function: &SassFunction<'_>, inner: &[Range<u32>]) -> Self {
         let parts = parts(function, inner);
         let behind_pointers = behind_pointers(function, inner);
-        let loops = function.loops();
+        let loops = function.loops(parts.iter().copied());
         let calls = calls_by_depth(function, &parts, &loops, &behind_pointers);
         let local: BTreeMap<u32, (AddressBase, AccessKind)> = function
             .local_instructions()

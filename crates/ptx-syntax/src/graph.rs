@@ -34,35 +34,55 @@ pub struct BlockInfo {
     pub may_leave: bool,
 }
 
-/// The control-flow graph of a function. Blocks are in text order and block 0 is the entry; a function without
-/// instructions has no block.
+/// An instruction that ends a block: of PTX, or of machine code.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Jump {
+    /// Index of the instruction.
+    pub at: u32,
+    /// Indices of the instructions that it may lead to. Without any, threads exit or return here.
+    pub targets: Vec<u32>,
+    /// Whether the next instruction may follow.
+    pub falls_through: bool,
+}
+
+/// The control-flow graph of a function. Blocks are in text order. Block 0 is the entry of PTX; machine code may have several
+/// functions in one section, and an entry for each. A function without instructions has no block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Graph {
     /// The basic blocks.
     pub blocks: Vec<BlockInfo>,
     /// Block of each instruction.
     block_of: Vec<Block>,
+    /// The blocks where code is entered.
+    entries: Vec<Block>,
 }
 
 impl Graph {
     /// Builds the control-flow graph of a function.
     pub fn new(function: &Function) -> Self {
-        let count = function.instructions.len();
+        let ends = function.instructions.iter().enumerate().filter(|(_, instruction)| instruction.ends_block());
+        let jumps = ends.map(|(index, instruction)| Jump {
+            at: u32::try_from(index).unwrap_or(u32::MAX),
+            targets: function.targets(instruction),
+            falls_through: !instruction.ends_block_always(),
+        });
+        Self::of_jumps(function.instructions.len(), &jumps.collect::<Vec<_>>(), &[0])
+    }
+
+    /// Builds the control-flow graph of so many instructions from those among them that end a block, in order, and those where
+    /// code is entered.
+    pub fn of_jumps(count: usize, jumps: &[Jump], entries: &[u32]) -> Self {
         let mut is_leader = vec![false; count + 1];
         is_leader[0] = true;
-        let targets: Vec<(usize, Vec<u32>)> = (function.instructions.iter().enumerate())
-            .filter(|(_, instruction)| instruction.ends_block())
-            .map(|(index, instruction)| (index, function.targets(instruction)))
-            .collect();
-        for (index, targets) in &targets {
-            is_leader[index + 1] = true;
-            for target in targets {
-                if let Some(leader) = is_leader.get_mut(*target as usize) {
-                    *leader = true;
-                }
+        let behind = jumps.iter().map(|jump| jump.at.saturating_add(1));
+        for leader in
+            behind.chain(jumps.iter().flat_map(|jump| jump.targets.iter().copied())).chain(entries.iter().copied())
+        {
+            if let Some(is_leader) = is_leader.get_mut(leader as usize) {
+                *is_leader = true;
             }
         }
-        let mut graph = Self { blocks: Vec::new(), block_of: Vec::with_capacity(count) };
+        let mut graph = Self { blocks: Vec::new(), block_of: Vec::with_capacity(count), entries: Vec::new() };
         for (index, is_leader) in is_leader[..count].iter().enumerate() {
             let at = u32::try_from(index).unwrap_or(u32::MAX);
             if *is_leader {
@@ -73,29 +93,26 @@ impl Graph {
             }
             graph.block_of.push(Block::of(graph.blocks.len() - 1));
         }
-        graph.connect(function, &targets);
+        graph.entries = entries.iter().filter_map(|entry| graph.block_of(*entry as usize)).collect();
+        graph.entries.sort_unstable();
+        graph.entries.dedup();
+        graph.connect(jumps);
         graph
     }
 
-    fn connect(&mut self, function: &Function, targets: &[(usize, Vec<u32>)]) {
-        let mut jumps = targets.iter().peekable();
+    fn connect(&mut self, jumps: &[Jump]) {
+        let mut jumps = jumps.iter().peekable();
         // For each block, the last block that has an edge to it: prevents duplicate edges.
         let mut seen = vec![u32::MAX; self.blocks.len()];
         for index in 0..self.blocks.len() {
-            let last = self.blocks[index].end as usize - 1;
-            let jump = jumps.next_if(|(at, _)| *at == last);
-            let instruction = &function.instructions[last];
+            let last = self.blocks[index].end - 1;
+            let jump = jumps.next_if(|jump| jump.at == last);
             let mut next = Vec::new();
-            let mut may_leave = instruction.ends_block() && jump.is_none_or(|(_, targets)| targets.is_empty());
-            if !instruction.ends_block_always() {
-                match self.block_of.get(last + 1) {
-                    Some(block) => next.push(*block),
-                    None => may_leave = true,
-                }
-            }
-            for target in jump.map_or(&[][..], |(_, targets)| targets) {
-                match self.block_of.get(*target as usize) {
-                    Some(block) => next.push(*block),
+            let mut may_leave = jump.is_some_and(|jump| jump.targets.is_empty());
+            let behind = jump.is_none_or(|jump| jump.falls_through).then_some(last + 1);
+            for target in behind.into_iter().chain(jump.into_iter().flat_map(|jump| jump.targets.iter().copied())) {
+                match self.block_of(target as usize) {
+                    Some(block) => next.push(block),
                     None => may_leave = true,
                 }
             }
@@ -118,12 +135,11 @@ impl Graph {
         &self.blocks[block.index()]
     }
 
-    /// Computes dominators: the blocks on all paths from the entry to a block.
+    /// Computes dominators: the blocks on all paths from an entry to a block.
     pub fn dominators(&self) -> Dominators {
         let successors: Vec<Vec<u32>> = self.blocks.iter().map(|block| numbers(&block.successors)).collect();
         let predecessors: Vec<Vec<u32>> = self.blocks.iter().map(|block| numbers(&block.predecessors)).collect();
-        let roots = if self.blocks.is_empty() { Vec::new() } else { vec![0] };
-        Dominators::new(&successors, &predecessors, &roots)
+        Dominators::new(&successors, &predecessors, &numbers(&self.entries))
     }
 
     /// Computes post-dominators: the blocks on all paths from a block to an exit, where diverged threads reconverge.
@@ -415,12 +431,17 @@ fn find(outermost: &mut [u32], mut node: u32) -> u32 {
 /// Whether depth-first search finds a retreating edge whose target does not dominate its source.
 fn has_irreducible(graph: &Graph, dominators: &Dominators) -> bool {
     let mut state = vec![0u8; graph.blocks.len()];
-    let mut stack: Vec<(Block, usize)> = Vec::new();
-    if graph.blocks.is_empty() {
-        return false;
+    for entry in &graph.entries {
+        if state[entry.index()] == 0 && retreats(graph, dominators, *entry, &mut state) {
+            return true;
+        }
     }
-    state[0] = 1;
-    stack.push((Block(0), 0));
+    false
+}
+
+fn retreats(graph: &Graph, dominators: &Dominators, entry: Block, state: &mut [u8]) -> bool {
+    let mut stack: Vec<(Block, usize)> = vec![(entry, 0)];
+    state[entry.index()] = 1;
     while let Some((block, next)) = stack.pop() {
         let Some(successor) = graph.block(block).successors.get(next).copied() else {
             state[block.index()] = 2;

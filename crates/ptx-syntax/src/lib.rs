@@ -9,7 +9,7 @@ mod module;
 mod parse;
 mod words;
 
-pub use graph::{Block, BlockInfo, Dominators, Graph, Loop, LoopInfo, Loops};
+pub use graph::{Block, BlockInfo, Dominators, Graph, Jump, Loop, LoopInfo, Loops};
 pub use module::{
     Address, AddressBase, Call, Form, Function, Guard, InitialValue, Instruction, Label, LabelInfo, Linkage, Location,
     Module, Opaque, Operand, ParameterPlace, PointerAttribute, Prototype, PrototypeInfo, Reg, Register, Var, Variable,

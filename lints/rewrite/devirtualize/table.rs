@@ -180,7 +180,7 @@ fn head_of(tree: &SyntaxTree, definition: Node<'_>) -> Option<(String, String, V
     let is_complete = names.len() == parameters.len() && names.iter().all(|name| !name.is_empty());
     let texts: Vec<String> =
         parameters.iter().map(|it| tree.slice(*it).split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-    (is_simple && is_complete).then(|| (result.to_string(), texts.join(", "), names))
+    (is_simple && is_complete).then(|| (result.to_string(), texts.join(", "), names.to_vec()))
 }
 
 /// `call_models(k, x)` for `models[k](x)`, or for calls of a variable initialized with `models[k]`.

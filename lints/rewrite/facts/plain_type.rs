@@ -7,10 +7,63 @@ use cuda_syntax::{SyntaxTree, types};
 
 /// Limit on nested types and on type aliases.
 const MAX_STEPS: usize = 6;
+/// Size of a pointer in device code.
+const POINTER_BYTES: u64 = 8;
 
 /// Whether a type is trivially default-constructible. `argument` returns the argument of a template parameter.
 pub fn is_plain(tree: &SyntaxTree, type_text: &str, argument: &dyn Fn(&str) -> Option<String>) -> bool {
     is_plain_within(tree, type_text, argument, MAX_STEPS)
+}
+
+/// The alignment of a trivially default-constructible type, if the text shows it.
+pub fn alignment(tree: &SyntaxTree, type_text: &str, argument: &dyn Fn(&str) -> Option<String>) -> Option<u64> {
+    is_plain(tree, type_text, argument).then(|| alignment_within(tree, type_text, argument, MAX_STEPS))?
+}
+
+/// The largest alignment of a type's members. A base class, a bit-field or `alignas` is not followed.
+fn alignment_within(
+    tree: &SyntaxTree,
+    type_text: &str,
+    argument: &dyn Fn(&str) -> Option<String>,
+    steps: usize,
+) -> Option<u64> {
+    let steps = steps.checked_sub(1)?;
+    let words: Vec<&str> = type_text.split_whitespace().filter(|word| !matches!(*word, "struct" | "const")).collect();
+    let name = words.join(" ");
+    if let Some((component, whole)) = types::shape(&name) {
+        return Some(if whole.is_power_of_two() { whole } else { component });
+    }
+    if let Some(argument) = argument(&name) {
+        return types::shape(&argument)
+            .map(|(component, whole)| if whole.is_power_of_two() { whole } else { component });
+    }
+    let definitions = definitions(tree, &name);
+    let [definition] = definitions.as_slice() else { return None };
+    let holder = match definition.kind() {
+        Kind::AliasDeclaration | Kind::TypeDefinition => {
+            let aliased = definition.field(Field::Type)?;
+            if aliased.field(Field::Body).is_none() {
+                return alignment_within(tree, tree.slice(aliased), argument, steps);
+            }
+            aliased
+        }
+        _ => *definition,
+    };
+    let is_packed = tree.slice(holder).contains("align");
+    if is_packed || holder.kind() == Kind::EnumSpecifier {
+        return None;
+    }
+    let mut largest = 1;
+    for member in holder.field(Field::Body)?.named_children().filter(|it| it.kind() == Kind::FieldDeclaration) {
+        let declarator = member.field(Field::Declarator)?;
+        let own = match declarator.kind() {
+            Kind::FunctionDeclarator => continue,
+            Kind::PointerDeclarator => POINTER_BYTES,
+            _ => alignment_within(tree, tree.slice(member.field(Field::Type)?), argument, steps)?,
+        };
+        largest = largest.max(own);
+    }
+    Some(largest)
 }
 
 fn is_plain_within(

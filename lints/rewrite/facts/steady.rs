@@ -2,7 +2,7 @@
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node, Pointer};
-use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, enclosing_function, resolve, role};
+use cuda_syntax::tree::{Declaration, DeclarationKind, Volatility, access_path, enclosing_function, resolve, role};
 
 /// Whether a local variable is loop-invariant: the loop does not write it, and no pointer, reference or lambda can
 /// access it.
@@ -16,6 +16,13 @@ pub fn is_steady(tree: &SyntaxTree, name: Node<'_>, body: Node<'_>) -> bool {
     };
     let is_own = declaration.kind != DeclarationKind::Alias && declaration.volatility != Some(Volatility::Value);
     is_own && !may_write(tree, body, text) && !is_reachable(tree, function, text)
+}
+
+/// Whether a local variable keeps its first value: nothing in its function writes it or takes its address.
+pub fn keeps_first_value(tree: &SyntaxTree, function: Node<'_>, all: &[Declaration], own: &Declaration) -> bool {
+    let is_own = own.kind != DeclarationKind::Alias && own.volatility != Some(Volatility::Value);
+    let mut names = tree.names_of(function, all, own).into_iter();
+    is_own && names.all(|name| !role(access_path(name)).1) && !is_reachable(tree, function, &own.name)
 }
 
 /// Whether a statement may write a variable. Passing it to a function counts: the parameter may be a reference.

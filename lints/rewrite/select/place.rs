@@ -46,7 +46,7 @@ pub(crate) fn place(
         return Some(edits);
     }
     // A one-line block contains only the statement.
-    let is_only = around.named_child_count() == 1 && around.start_position().row == around.end_position().row;
+    let is_only = around.named_child_count() == 1 && around.start_row() == around.end_row();
     let is_body =
         matches!(around.kind(), Kind::IfStatement | Kind::ElseClause | Kind::ForStatement | Kind::WhileStatement);
     if (around.kind() == Kind::CompoundStatement && !is_only) || (around.kind() != Kind::CompoundStatement && !is_body)

@@ -76,7 +76,7 @@ fn declaration(
 
 /// The range of a declarator with its comma; the inner option is `None` if it is the only one.
 #[allow(clippy::option_option, reason = "a declarator without a comma is not one that is not understood")]
-fn beside_others(tree: &SyntaxTree, declared: &Declared<'_>) -> Option<Option<Range<usize>>> {
+pub(in crate::rewrite) fn beside_others(tree: &SyntaxTree, declared: &Declared<'_>) -> Option<Option<Range<usize>>> {
     let whole = declared.whole;
     let (before, after) = (whole.prev_sibling()?, whole.next_sibling()?);
     if after.is_token(",") {
@@ -89,13 +89,17 @@ fn beside_others(tree: &SyntaxTree, declared: &Declared<'_>) -> Option<Option<Ra
 }
 
 /// Inserts a statement before another one, on its own line if the other is on its own line.
-fn before_statement(tree: &SyntaxTree, statement: Node<'_>, text: &str) -> Option<Edit> {
+pub(in crate::rewrite) fn before_statement(tree: &SyntaxTree, statement: Node<'_>, text: &str) -> Option<Edit> {
     let offset = statement.start_byte();
     tree.line_before(offset, text).or_else(|| tree.insertion(offset, &format!("{text} ")))
 }
 
 /// The value for elements that an initializer sets to zero; `None` if it does anything else.
-pub(super) fn zero(tree: &SyntaxTree, declared: &Declared<'_>, initializer: Node<'_>) -> Option<&'static str> {
+pub(in crate::rewrite) fn zero(
+    tree: &SyntaxTree,
+    declared: &Declared<'_>,
+    initializer: Node<'_>,
+) -> Option<&'static str> {
     let type_text = tree.slice(declared.statement.field(Field::Type)?);
     let is_number = types::is_scalar(type_text) && !declared.is_of_pointers;
     let listed: Vec<&str> = initializer.named_children().map(|value| tree.slice(value)).collect();
@@ -147,24 +151,24 @@ fn fill(
     };
     let (loops, indices) = loops_over(tree, declared, counters)?;
     let text = format!("{loops}{name}{indices}[{}] = {zero};", threads.own);
-    let row = declared.statement.end_position().row;
+    let row = declared.statement.end_row();
     let mut next = declared.statement.next_sibling()?;
-    while next.kind() == Kind::Comment && next.start_position().row == row {
+    while next.kind() == Kind::Comment && next.start_row() == row {
         next = next.next_sibling()?;
     }
     before_statement(tree, next, &text)
 }
 
 /// A use of an element.
-struct Use {
+pub(in crate::rewrite) struct Use {
     /// Byte range of the array's name.
-    name: Range<usize>,
+    pub name: Range<usize>,
     /// Offset after the last subscript.
-    end: usize,
+    pub end: usize,
 }
 
 /// All uses of an array; `None` if one of them is not an element.
-fn uses(tree: &SyntaxTree, declared: &Declared<'_>) -> Option<Vec<Use>> {
+pub(in crate::rewrite) fn uses(tree: &SyntaxTree, declared: &Declared<'_>) -> Option<Vec<Use>> {
     let (root, name) = (tree.root()?, tree.slice(declared.name));
     let scope = declared.statement.parent()?;
     let declarations = tree.declarations(enclosing_function(declared.name)?);

@@ -2,9 +2,9 @@
 //! all uses stay unchanged. This works for variables that methods, functions and pointers use as a whole, which
 //! `columns` refuses.
 //!
-//! A row has an odd number of elements, so threads that access the same element of their rows have no bank conflicts. A
-//! row has only the alignment of its type. A cast to a type with a larger alignment is refused, because only the
-//! compiler guaranteed that alignment for the variable.
+//! A row has an odd number of elements or words, so threads that access the same element of their rows have no bank
+//! conflicts. A row has only the alignment of its type. A cast to a type with a larger alignment is refused, because
+//! only the compiler guaranteed that alignment for the variable.
 
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::identifiers::{fresh, occurrences};
@@ -22,6 +22,9 @@ use crate::rewrite::facts::plain_type;
 const COUNTERS: [&str; 3] = ["element", "column", "layer"];
 /// Limit on initializer elements that are assigned one by one.
 const MOST_LISTED: usize = 8;
+/// Width of a bank of shared memory.
+const BANK_BYTES: u64 = 4;
+
 impl PrivateVariable {
     /// The edits for one row per thread; `None` if the declaration is not understood. `argument` returns the argument
     /// of a template parameter.
@@ -32,10 +35,33 @@ impl PrivateVariable {
         argument: &dyn Fn(&str) -> Option<String>,
     ) -> Option<Vec<Edit>> {
         let tree = &*self.tree;
-        if let Some(edits) = self.row_of_parameter(object, threads) {
+        if let Some(edits) = self.row_of_parameter(object, threads, argument) {
             return Some(edits);
         }
         let declared = declared(tree, self.offset)?;
+        let type_text = self.moved_type(object, &declared)?;
+        let row = Row { tree, declared: &declared, threads, type_text };
+        let is_number = types::is_scalar(&row.type_text) || declared.is_of_pointers;
+        let lines = match (declared.extents.is_empty(), is_number) {
+            (false, _) => row.of_array(argument)?,
+            (true, true) => row.of_number()?,
+            (true, false) => row.of_object(size_of(object)?, argument)?,
+        };
+        row.place(lines).map(|edit| vec![edit])
+    }
+
+    /// The edit for a variable that one thread of the block alone uses.
+    pub fn for_one_thread(&self, object: &StackObject, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Edit>> {
+        let declared = declared(&self.tree, self.offset)?;
+        let type_text = self.moved_type(object, &declared)?;
+        let threads = BlockThreads { count: "1", own: "0" };
+        let row = Row { tree: &self.tree, declared: &declared, threads: &threads, type_text };
+        row.place(row.of_one_thread(argument)?).map(|edit| vec![edit])
+    }
+
+    /// The type of a variable that may be moved, as written; with `const` for pointers to constants.
+    fn moved_type(&self, object: &StackObject, declared: &Declared<'_>) -> Option<String> {
+        let tree = &*self.tree;
         let type_node = declared.statement.field(Field::Type)?;
         let is_named = type_node.field(Field::Body).is_none() && type_node.kind() != Kind::PlaceholderTypeSpecifier;
         let is_free = has_no_comments(declared.statement)
@@ -48,24 +74,20 @@ impl PrivateVariable {
         if !is_named || !is_free {
             return None;
         }
-        // Includes `const` for pointers to constants.
         let head = declared.statement.field(Field::Declarator)?.start_byte();
-        let type_text = words_of(tree.text().get(declared.statement.start_byte()..head)?);
-        let row = Row { tree, declared: &declared, threads, type_text };
-        let is_number = types::is_scalar(&row.type_text) || declared.is_of_pointers;
-        let lines = match (declared.extents.is_empty(), is_number) {
-            (false, _) => row.of_array(argument)?,
-            (true, true) => row.of_number()?,
-            (true, false) => row.of_object()?,
-        };
-        row.place(lines).map(|edit| vec![edit])
+        Some(words_of(tree.text().get(declared.statement.start_byte()..head)?))
     }
 }
 
 impl PrivateVariable {
     /// The edits for a structure parameter: it becomes `State given` in the head, and `State &state` refers to the row
     /// in the body.
-    fn row_of_parameter(&self, object: &StackObject, threads: &BlockThreads<'_>) -> Option<Vec<Edit>> {
+    fn row_of_parameter(
+        &self,
+        object: &StackObject,
+        threads: &BlockThreads<'_>,
+        argument: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<Vec<Edit>> {
         let tree = &*self.tree;
         let name = tree.root()?.named_descendant_for_byte_range(self.offset, self.offset + 1)?;
         let parameter = name.parent().filter(|parent| parent.kind() == Kind::ParameterDeclaration)?;
@@ -82,20 +104,46 @@ impl PrivateVariable {
         let block = fresh(tree.text(), &format!("{text}_of_block"), &[]);
         let first = first_statement(enclosing_function(name)?)?;
         let ending = tree.line_ending(first.start_byte())?;
-        let lines = object_lines(text, &type_text, &block, threads, &format!("{type_text}({given})")).join(&ending);
+        let object_type = (type_text.as_str(), size_of(object)?);
+        let mut lines = object_lines(tree, text, object_type, &block, threads, argument)?;
+        lines.push(format!("{text} = {given};"));
+        let lines = lines.join(&ending);
         let before = tree.line_before(first.start_byte(), "")?;
         let inserted = Edit { replacement: format!("{lines}{ending}"), ..before };
         Some(vec![tree.replacement(name.byte_range(), &given)?, inserted])
     }
 }
 
-/// Raw bytes for the rows, and a reference to the object that a thread constructs in its row.
-fn object_lines(name: &str, type_text: &str, block: &str, threads: &BlockThreads<'_>, made: &str) -> Vec<String> {
-    let size = format!("[sizeof({type_text}) | alignof({type_text})]");
-    vec![
-        format!("__shared__ alignas({type_text}) unsigned char {block}[{}]{size};", threads.count),
-        format!("{type_text} &{name} = *new ({block}[{}]) {made};", threads.own),
-    ]
+/// An array of rows, and a reference to the object in the own row. `None` if the size of a row is not known to be free
+/// of bank conflicts, or if the type has a constructor, which shared memory does not run.
+fn object_lines(
+    tree: &SyntaxTree,
+    name: &str,
+    (type_text, bytes): (&str, u64),
+    block: &str,
+    threads: &BlockThreads<'_>,
+    argument: &dyn Fn(&str) -> Option<String>,
+) -> Option<Vec<String>> {
+    let alignment = plain_type::alignment(tree, type_text, argument)?;
+    let (count, own) = (threads.count, threads.own);
+    // In an odd number of words, threads that use the same member of their rows use different banks.
+    Some(match (bytes / alignment) % 2 == 1 || bytes < BANK_BYTES {
+        true => {
+            vec![format!("__shared__ {type_text} {block}[{count}];"), format!("{type_text} &{name} = {block}[{own}];")]
+        }
+        false => vec![
+            format!(
+                "__shared__ struct {{ {type_text} own; char gap[alignof({type_text})]; /* no bank conflicts */ }} {block}[{count}];"
+            ),
+            format!("{type_text} &{name} = {block}[{own}].own;"),
+        ],
+    })
+}
+
+/// The size of a structure, which rows are made of.
+fn size_of(object: &StackObject) -> Option<u64> {
+    let known = object.variable.as_ref().and_then(|variable| variable.bytes);
+    known.or(Some(object.bytes.saturating_sub(object.padding))).filter(|bytes| *bytes > 0)
 }
 
 /// Whether the text defines a destructor of the type, which would never be called.
@@ -196,21 +244,47 @@ impl Row<'_> {
         Some(lines)
     }
 
-    /// Raw bytes for the rows, in which each thread constructs its object with the same initializer.
-    fn of_object(&self) -> Option<Vec<String>> {
+    /// Rows with the structure of each thread, which gets its first value by assignment.
+    fn of_object(&self, bytes: u64, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<String>> {
         let Self { tree, declared, threads, type_text } = self;
         let (name, block) = (self.name(), self.block());
-        if has_destructor(tree, type_text) {
+        let mut lines = object_lines(tree, name, (type_text, bytes), &block, threads, argument)?;
+        lines.extend(self.assigned(declared.initializer)?);
+        Some(lines)
+    }
+
+    /// The first value of a structure, as an assignment.
+    fn assigned(&self, initializer: Option<Node<'_>>) -> Option<Option<String>> {
+        let Self { tree, type_text, .. } = self;
+        let name = self.name();
+        match initializer {
+            None => Some(None),
+            // Only a constructor takes arguments in parentheses.
+            Some(value) if matches!(value.kind(), Kind::ArgumentList | Kind::ParameterList) => None,
+            Some(value) if value.kind() == Kind::InitializerList => {
+                Some(Some(format!("{name} = {type_text}{};", words_of(tree.slice(value)))))
+            }
+            Some(value) => Some(Some(format!("{name} = {};", words_of(tree.slice(value))))),
+        }
+    }
+
+    /// The declaration for one thread: `__shared__` in front of it, and the first values by assignment.
+    fn of_one_thread(&self, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<String>> {
+        let Self { tree, declared, type_text, .. } = self;
+        if !declared.is_of_pointers && !plain_type::is_plain(tree, type_text, argument) {
             return None;
         }
-        let made = match declared.initializer {
-            None => type_text.clone(),
-            Some(value) if matches!(value.kind(), Kind::InitializerList | Kind::ArgumentList | Kind::ParameterList) => {
-                format!("{type_text}{}", words_of(tree.slice(value)))
-            }
-            Some(value) => format!("{type_text}({})", words_of(tree.slice(value))),
+        let text = tree.text();
+        let declarator = match declared.extents.is_empty() {
+            true => tree.slice(declared.name),
+            false => text.get(declared.declarator.start_byte()..declared.array.end_byte())?,
         };
-        Some(object_lines(name, type_text, &block, threads, &made))
+        let mut lines = vec![format!("__shared__ {type_text} {};", words_of(declarator))];
+        match (declared.initializer, declared.extents.is_empty()) {
+            (Some(initializer), false) => lines.extend(self.filled(initializer)?),
+            (initializer, _) => lines.extend(self.assigned(initializer)?),
+        }
+        Some(lines)
     }
 
     /// Replaces the declaration by lines; other variables of the statement keep their order.
@@ -252,17 +326,22 @@ fn has_no_comments(statement: Node<'_>) -> bool {
 mod tests {
     use super::*;
     use cuda_syntax::Example;
+    use cuda_syntax::tree::DeclarationKind;
     use lmem_base::edit::apply;
+    use lmem_base::source::{SourceFile, Span};
     use lmem_frame::Access;
     use lmem_frame::Place;
     use lmem_frame::StackObjectKind;
-    use lmem_frame::{Address, FrameObject};
+    use lmem_frame::{Address, FrameObject, Variable};
     use nv_code::dataflow::Provenance;
     use nv_code::{AccessKind, UnitFacts};
 
     const HEAD: &str = "template <int N> struct Stack { int items[N]; int top = 0; __device__ void push(int x); };
 struct State { int key[3]; };
+struct Pair { double sum; float *at; float last[4]; };
+struct Body { float speed[3]; __device__ float pick(int k) const { return speed[k]; } __device__ void put(int k); };
 struct Guard { int n; ~Guard(); };
+struct Counted { int n = 0; };
 __device__ int read(const int *p, int k) { return p[k]; }
 __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>(p)[k].x; }
 ";
@@ -284,11 +363,27 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
             let address = Address::Computed(Provenance::default());
             object.accesses.push(Access::new(AccessKind::Load, address, vec![place]));
         }
+        object.variable = Some(variable(if text[kernel..].contains("Pair w") { 32 } else { 12 }));
         let threads = BlockThreads { count: "256", own: "threadIdx.x" };
         let edits =
             PrivateVariable::at(tree, offset)?.rows(&StackObject::new(&object, &facts, &trees), &threads, &|_| None)?;
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
         Some(edited.strip_prefix(HEAD)?.strip_suffix("\n}\n")?.to_string())
+    }
+
+    /// A variable of some size.
+    fn variable(bytes: u64) -> Variable {
+        Variable {
+            name: "w".to_string(),
+            type_text: String::new(),
+            kind: DeclarationKind::Aggregate,
+            is_parameter: false,
+            volatility: None,
+            initializer: None,
+            bytes: Some(bytes),
+            span: Span::new(&SourceFile::from_text("a.cu", "w"), 0..1),
+            sharing: Vec::new(),
+        }
     }
 
     fn rows(body: &str) -> Option<String> {
@@ -329,16 +424,21 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
     }
 
     #[test]
-    fn objects_are_made_in_their_rows() {
-        let head = "__shared__ alignas(Stack<8>) unsigned char w_of_block[256][sizeof(Stack<8>) | alignof(Stack<8>)]; Stack<8> &w = *new (w_of_block[threadIdx.x]) Stack<8>";
+    fn objects_are_rows_of_odd_length() {
         for (before, after) in [
-            ("Stack<8> w;", ";"),
-            ("Stack<8> w = {n};", "{n};"),
-            ("Stack<8> w{};", "{};"),
-            ("Stack<8> w = a[n];", "(a[n]);"),
-            ("Stack<8> w(a, n);", "(a, n);"),
+            (
+                "State w; w.key[n] = 1;",
+                "__shared__ State w_of_block[256]; State &w = w_of_block[threadIdx.x]; w.key[n] = 1;",
+            ),
+            ("Body w;", "__shared__ Body w_of_block[256]; Body &w = w_of_block[threadIdx.x];"),
+            ("State w = a[n];", "__shared__ State w_of_block[256]; State &w = w_of_block[threadIdx.x]; w = a[n];"),
+            ("State w = {n};", "__shared__ State w_of_block[256]; State &w = w_of_block[threadIdx.x]; w = State{n};"),
+            (
+                "Pair w{};",
+                "__shared__ struct { Pair own; char gap[alignof(Pair)]; /* no bank conflicts */ } w_of_block[256]; Pair &w = w_of_block[threadIdx.x].own; w = Pair{};",
+            ),
         ] {
-            assert_eq!(rows(&format!("{before} w.push(1);")), Some(format!("{head}{after} w.push(1);")));
+            assert_eq!(rows(&format!("{before} read(&w, n);")), Some(format!("{after} read(&w, n);")));
         }
         assert_eq!(
             rows("int w = n; read(&w, 0);").as_deref(),
@@ -358,7 +458,7 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
         assert_eq!(
             rows_in("read", "State w, int n", "  // note\n  w.key[n] = 1;").as_deref(),
             Some(
-                "__global__ void k(State w_given, int n)\n{\n  // note\n  __shared__ alignas(State) unsigned char w_of_block[256][sizeof(State) | alignof(State)];\n  State &w = *new (w_of_block[threadIdx.x]) State(w_given);\n  w.key[n] = 1;"
+                "__global__ void k(State w_given, int n)\n{\n  // note\n  __shared__ State w_of_block[256];\n  State &w = w_of_block[threadIdx.x];\n  w = w_given;\n  w.key[n] = 1;"
             )
         );
         for parameters in ["const State w, int n", "State &w, int n", "int w, int n", "State *w, int n"] {
@@ -377,6 +477,10 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
             "auto w = a[n];",
             "struct { int a[4]; } w; f(w);",
             "Guard w; f(w);",
+            // Constructors, which shared memory does not run.
+            "Stack<8> w; f(w);",
+            "Counted w; f(w);",
+            "State w(a, n); f(w);",
             "int w[4] /* four */; f(w);",
             "int w[4] = {1}; f(w);",
             "int w[] = {1, 2}; f(w);",

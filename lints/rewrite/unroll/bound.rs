@@ -4,8 +4,13 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Binary, Field, Kind, Member, Node};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
 
-use super::for_loop::step;
-use crate::rewrite::facts::steady::{is_reachable, is_steady, may_write};
+use super::for_loop::{start_before, step};
+use crate::rewrite::facts::steady::{is_reachable, is_steady, keeps_first_value, may_write};
+
+/// Threads of a block.
+const MOST_THREADS: i64 = 1024;
+/// No array in registers has more elements, so that no loop over one runs more often.
+const MOST_ROUNDS: i64 = 1024;
 
 /// The part of a loop header that is known at run time only.
 pub(super) enum Bound<'t> {
@@ -25,17 +30,18 @@ pub(super) fn open_bound<'t>(
     counter: &str,
 ) -> Option<Bound<'t>> {
     let constant = |node: Node<'_>| tree.value_of(node);
-    let initializer = node.field(Field::Initializer)?;
+    let initializer = node.field(Field::Initializer);
     let kind = counter_kind(tree, node, initializer, counter)?;
-    let start = match initializer.kind() {
-        Kind::Declaration => {
+    let start = match initializer.map(|initializer| (initializer, initializer.kind())) {
+        Some((initializer, Kind::Declaration)) => {
             let is_alone = initializer.fields(Field::Declarator).count() == 1;
             initializer.field(Field::Declarator).filter(|_| is_alone)?.field(Field::Value)?
         }
-        Kind::AssignmentExpression => {
+        Some((initializer, Kind::AssignmentExpression)) => {
             initializer.field(Field::Right).filter(|_| is_counter_of_loops(tree, initializer, counter))?
         }
-        _ => return None,
+        Some(_) => return None,
+        None => start_before(tree, node, counter).filter(|_| is_counter_of(tree, node, counter))?,
     };
     let update = node.field(Field::Update)?;
     let target = update.field(Field::Argument).or_else(|| update.field(Field::Left))?;
@@ -45,7 +51,7 @@ pub(super) fn open_bound<'t>(
     match (step(tree, update)?, constant(start)) {
         (1.., Some(0..)) => is_steady_bound(tree, condition, body, counter).then_some(Bound::Upper),
         // With a larger step, starting at the last index would visit other elements.
-        (-1, None) if kind == CounterKind::Int => {
+        (-1, None) if kind == CounterKind::Int && initializer.is_some() => {
             let is_down = condition.kind() == Kind::BinaryExpression
                 && tree.slice(condition.field(Field::Left)?) == counter
                 && matches!(condition.operator()?, ">" | ">=")
@@ -67,12 +73,17 @@ enum CounterKind {
 }
 
 /// `None` for other types: a narrow integer wraps around, and a floating-point value may skip the bound.
-fn counter_kind(tree: &SyntaxTree, node: Node<'_>, initializer: Node<'_>, counter: &str) -> Option<CounterKind> {
-    let text = match initializer.kind() {
-        Kind::Declaration => normal(tree.slice(initializer.field(Field::Type)?)),
-        _ => {
+fn counter_kind(
+    tree: &SyntaxTree,
+    node: Node<'_>,
+    initializer: Option<Node<'_>>,
+    counter: &str,
+) -> Option<CounterKind> {
+    let text = match initializer.filter(|initializer| initializer.kind() == Kind::Declaration) {
+        Some(initializer) => normal(tree.slice(initializer.field(Field::Type)?)),
+        None => {
             let all = tree.declarations(enclosing_function(node)?);
-            resolve(&all, counter, initializer.start_byte())?.type_text.clone()
+            resolve(&all, counter, initializer.unwrap_or(node).start_byte())?.type_text.clone()
         }
     };
     let is_wide =
@@ -146,13 +157,68 @@ fn is_counter_of_loops(tree: &SyntaxTree, initializer: Node<'_>, counter: &str) 
     found().unwrap_or(false)
 }
 
-/// `i < n` or `i <= n`, if `n` is loop-invariant.
+/// Whether a variable declared before a loop is used in that loop only.
+fn is_counter_of(tree: &SyntaxTree, node: Node<'_>, counter: &str) -> bool {
+    let Some(function) = enclosing_function(node) else { return false };
+    let all = tree.declarations(function);
+    let Some(own) = resolve(&all, counter, node.start_byte()) else { return false };
+    let is_own_value = own.kind == DeclarationKind::Scalar && !own.is_parameter && own.volatility.is_none();
+    // In a loop around this one, the variable is declared, and starts, again.
+    let mut uses = tree.names_of(function, &all, own).into_iter();
+    is_own_value
+        && uses.all(|used| node.byte_range().contains(&used.start_byte()))
+        && !is_reachable(tree, function, counter)
+}
+
+/// `i < n`, `i <= n` or `threadIdx.x + i * 256 < n`, if `n` is loop-invariant.
 fn is_steady_bound(tree: &SyntaxTree, condition: Node<'_>, body: Node<'_>, counter: &str) -> bool {
     let Some(comparison) = Binary::of(condition) else { return false };
     let (Some(left), Some(bound)) = (comparison.left(), comparison.right()) else { return false };
-    tree.slice(left) == counter
+    let rises = || {
+        let most = largest(tree, left, counter);
+        most.is_some_and(|most| most < i64::from(i32::MAX)) && tree.named(left, counter).count() == 1
+    };
+    (tree.slice(left) == counter || rises())
         && matches!(comparison.operator(), Some("<" | "<="))
         && is_steady_value(tree, bound, body, counter)
+}
+
+/// The largest value of a sum of thread indices, constants and multiples of the induction variable, none of which is
+/// negative. Such a sum rises with the induction variable and does not overflow in the iterations up to the extent
+/// either: once the condition is false it stays false.
+fn largest(tree: &SyntaxTree, expression: Node<'_>, counter: &str) -> Option<i64> {
+    let expression = expression.without_parentheses();
+    let part = |node: Option<Node<'_>>| largest(tree, node?, counter);
+    match expression.kind() {
+        Kind::Identifier if tree.slice(expression) == counter => Some(MOST_ROUNDS),
+        Kind::BinaryExpression => {
+            let (left, right) = (expression.field(Field::Left), expression.field(Field::Right));
+            match expression.operator()? {
+                "+" => part(left)?.checked_add(part(right)?),
+                "*" => part(left)?.checked_mul(part(right)?),
+                _ => None,
+            }
+        }
+        Kind::FieldExpression => match tree.slice(expression) {
+            "threadIdx.x" | "threadIdx.y" | "threadIdx.z" => Some(MOST_THREADS - 1),
+            "blockDim.x" | "blockDim.y" | "blockDim.z" => Some(MOST_THREADS),
+            _ => None,
+        },
+        _ => match tree.value_of(expression) {
+            Some(value) => (value >= 0).then_some(value),
+            None => {
+                let function = enclosing_function(expression)?;
+                let all = tree.declarations(function);
+                let own = resolve(&all, tree.slice(expression), expression.start_byte())?;
+                let (start, end) = own.initializer.filter(|_| own.kind == DeclarationKind::Scalar)?;
+                let is_index = tree.text().get(start..end)?.trim().starts_with("threadIdx.")
+                    && tree.text().get(start..end)?.trim().len() == "threadIdx.x".len();
+                let is_kept = keeps_first_value(tree, function, &all, own)
+                    && matches!(normal(&own.type_text).as_str(), "int" | "unsigned" | "unsigned int" | "auto" | "uint");
+                (is_index && is_kept).then_some(MOST_THREADS - 1)
+            }
+        },
+    }
 }
 
 /// Whether a bound is loop-invariant.

@@ -153,7 +153,7 @@ pub fn has_known_length(tree: &Rc<SyntaxTree>, offset: usize, counter: &str) -> 
 }
 
 fn for_loop(tree: &Rc<SyntaxTree>, node: Node<'_>) -> Option<ForLoop> {
-    let counter = tree.slice(counter_of(node)?).to_string();
+    let counter = tree.slice(counter_of(tree, node)?).to_string();
     let is_pragma = |text: &str| text.strip_prefix('#').is_some_and(|rest| rest.trim_start().starts_with("pragma"));
     let pragma = node.prev_sibling().filter(|before| is_pragma(tree.slice(*before).trim_start()));
     let pragma = pragma.map(|pragma| pragma.byte_range()).or_else(|| pragma_above(tree, node));
@@ -167,9 +167,13 @@ fn for_loop(tree: &Rc<SyntaxTree>, node: Node<'_>) -> Option<ForLoop> {
     })
 }
 
-/// The variable that the loop initializer declares or assigns.
-fn counter_of(node: Node<'_>) -> Option<Node<'_>> {
-    let initializer = node.field(Field::Initializer)?;
+/// The variable that the loop initializer declares or assigns; without one, the variable that the header steps.
+fn counter_of<'t>(tree: &SyntaxTree, node: Node<'t>) -> Option<Node<'t>> {
+    let Some(initializer) = node.field(Field::Initializer) else {
+        let update = node.field(Field::Update)?;
+        let target = update.field(Field::Argument).or_else(|| update.field(Field::Left))?;
+        return Some(target).filter(|target| start_before(tree, node, tree.slice(*target)).is_some());
+    };
     let target = match initializer.kind() {
         Kind::Declaration => initializer.field(Field::Declarator)?.field(Field::Declarator)?,
         Kind::AssignmentExpression => initializer.field(Field::Left)?,
@@ -178,13 +182,36 @@ fn counter_of(node: Node<'_>) -> Option<Node<'_>> {
     (target.kind() == Kind::Identifier).then_some(target)
 }
 
+/// The value that a variable is declared with in the block of a loop, if nothing between the declaration and the loop
+/// mentions it: `int i = 0; for (; i < n; ++i)`.
+pub fn start_before<'t>(tree: &SyntaxTree, node: Node<'t>, counter: &str) -> Option<Node<'t>> {
+    let mut before = node.prev_named_sibling()?;
+    while tree.named(before, counter).next().is_none() {
+        let is_plain = matches!(
+            before.kind(),
+            Kind::Declaration | Kind::ExpressionStatement | Kind::ForStatement | Kind::Comment | Kind::PreprocCall
+        );
+        before = before.prev_named_sibling().filter(|_| is_plain)?;
+    }
+    let declarators = before.fields(Field::Declarator).filter(|_| before.kind() == Kind::Declaration);
+    let mut own = declarators.filter(|node| {
+        let named = node.field(Field::Declarator).filter(|_| node.kind() == Kind::InitDeclarator);
+        named.is_some_and(|named| named.kind() == Kind::Identifier && tree.slice(named) == counter)
+    });
+    let value = own.next()?.field(Field::Value)?;
+    // `int i = 0, j = i;` reads it, and `int i = 0, &r = i;` binds a reference: the variable has one mention.
+    (tree.named(before, counter).count() == 1).then_some(value)
+}
+
 /// The trip count of a loop with constant bounds.
 fn rounds(tree: &SyntaxTree, node: Node<'_>, counter: &str) -> Option<u32> {
     let value = |node: Node<'_>| tree.value_of(node);
-    let initializer = node.field(Field::Initializer)?;
-    let start = match initializer.kind() {
-        Kind::Declaration => initializer.field(Field::Declarator)?.field(Field::Value)?,
-        _ => initializer.field(Field::Right)?,
+    let start = match node.field(Field::Initializer) {
+        Some(initializer) => match initializer.kind() {
+            Kind::Declaration => initializer.field(Field::Declarator)?.field(Field::Value)?,
+            _ => initializer.field(Field::Right)?,
+        },
+        None => start_before(tree, node, counter)?,
     };
     let (start, condition) = (value(start)?, node.field(Field::Condition)?);
     if condition.kind() != Kind::BinaryExpression || tree.slice(condition.field(Field::Left)?) != counter {

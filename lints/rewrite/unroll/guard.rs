@@ -244,6 +244,21 @@ mod tests {
                 true,
             ),
             (
+                "for (int i = 0; threadIdx.x + i * 256 < n; ++i) { a[i] = HERE; }",
+                "#pragma unroll for (int i = 0; i < W; ++i) if (threadIdx.x + i * 256 < n) { a[i] = HERE; }",
+                true,
+            ),
+            (
+                "const int tid = threadIdx.x;\n  for (int i = 0; (i * blockDim.x) + tid < n; ++i) a[i] = HERE;",
+                "const int tid = threadIdx.x; #pragma unroll for (int i = 0; i < W; ++i) if ((i * blockDim.x) + tid < n) a[i] = HERE;",
+                true,
+            ),
+            (
+                "int i = 0;\n  for (; i < n; i++) a[i] = HERE;",
+                "int i = 0; #pragma unroll for (; i < W; i++) if (i < n) a[i] = HERE;",
+                true,
+            ),
+            (
                 "int i;\n  for (i = 0; i < n; ++i) a[i] = HERE; for (i = 0; i < 4; ++i) in[i] = 0;",
                 "int i; #pragma unroll for (i = 0; i < W; ++i) if (i < n) a[i] = HERE; for (i = 0; i < 4; ++i) in[i] = 0;",
                 true,
@@ -260,6 +275,18 @@ mod tests {
             "int i; for (i = 0; i < n; ++i) a[i] = HERE; in[0] = i;",
             "int i; for (i = 0; i < n; ++i) a[i] = HERE; for (i = i + 1; i < 8; ++i) in[i] = 0;",
             "int i; int *r = &i; for (i = 0; i < n; ++i) a[i] = HERE;",
+            "int i = 0; for (; i < n; ++i) a[i] = HERE; in[0] = i;",
+            "int i = 0; for (; i < n; ++i) a[i] = HERE; for (; i < 8; ++i) in[i] = 0;",
+            "int i = 0; ++i; for (; i < n; ++i) a[i] = HERE;",
+            "int i = 0, &r = i; for (; i < n; ++i) { a[i] = HERE; r = 1; }",
+            "int i = 0; auto f = [&] { i = 3; }; for (; i < n; ++i) { a[i] = HERE; }",
+            // Sums that may overflow in later iterations, fall, or have the bound on both sides.
+            "for (int i = 0; p.first + i * 256 < n; ++i) { a[i] = HERE; }",
+            "for (int i = 0; threadIdx.x + i * 16777216 < n; ++i) { a[i] = HERE; }",
+            "for (int i = 0; threadIdx.x - i * 256 < n; ++i) { a[i] = HERE; }",
+            "for (int i = 0; threadIdx.x + i * -256 < n; ++i) { a[i] = HERE; }",
+            "for (int i = 0; threadIdx.x + i * n < n; ++i) { a[i] = HERE; }",
+            "int tid = threadIdx.x; tid += n; for (int i = 0; tid + i * 256 < n; ++i) { a[i] = HERE; }",
             // The body changes the bound or the induction variable.
             "int m = n; for (int i = 0; i < m; ++i) { a[i] = 0; m = HERE; }",
             "int m = n; int& r = m; for (int i = 0; i < m; ++i) { a[i] = 0; r = HERE; }",

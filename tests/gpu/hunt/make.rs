@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use libtest_mimic::Failed;
 
-use cargo_lmem::compile::{Compiler, HeaderIndex, Target};
+use cargo_lmem::compile::{Compiler, HeaderIndex, Target, TotalTime};
 use cargo_lmem::sandbox::Sandbox;
 use lmem_extract::extract;
 use lmem_project::build_flags::BuildFlags;
@@ -105,6 +105,7 @@ fn compile_text(unit: &TranslationUnit, architecture: &str, cubin: &Path) -> Res
     let sandbox = Sandbox::default();
     let compiler = Compiler {
         limit: Duration::from_secs(600),
+        total: TotalTime::from_now(Duration::MAX),
         sandbox: &sandbox,
         show: &|_| {},
         cancel: &cancel,

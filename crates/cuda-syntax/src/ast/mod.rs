@@ -9,11 +9,13 @@
 
 mod kind;
 mod node;
+mod nodes;
 mod typed;
 
 pub(crate) use self::kind::language;
 pub use self::kind::{Field, Kind};
 pub use self::node::Node;
+pub use self::nodes::Nodes;
 pub use self::typed::{
     Assignment, Binary, Branch, Call, Cast, Conditional, For, Function, Initialized, Member, Pointer, Subscript, Update,
 };

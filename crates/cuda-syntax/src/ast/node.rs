@@ -1,46 +1,81 @@
 //! A syntax node, with navigation to parents, children and siblings.
 
-use std::num::NonZero;
 use std::ops::Range;
 
-use tree_sitter::Point;
-
 use super::kind::{Field, Kind, language};
+use super::nodes::{Entry, Nodes, ROOT};
 
 /// A node of a syntax tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Node<'t>(tree_sitter::Node<'t>);
+#[derive(Clone, Copy)]
+pub struct Node<'t> {
+    nodes: &'t Nodes,
+    at: u32,
+}
+
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.at == other.at && std::ptr::eq(self.nodes, other.nodes)
+    }
+}
+
+impl Eq for Node<'_> {}
+
+impl std::fmt::Debug for Node<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{:?} {:?}", self.kind(), self.byte_range())
+    }
+}
 
 impl<'t> Node<'t> {
     /// The root of a tree.
-    pub fn root(tree: &'t tree_sitter::Tree) -> Self {
-        Self(tree.root_node())
+    pub fn root(nodes: &'t Nodes) -> Self {
+        Self { nodes, at: ROOT }
+    }
+
+    /// The node that a number identifies.
+    pub fn of_id(nodes: &'t Nodes, id: usize) -> Option<Self> {
+        let at = u32::try_from(id).ok().filter(|at| nodes.has(*at))?;
+        Some(Self { nodes, at })
+    }
+
+    fn entry(self) -> &'t Entry {
+        self.nodes.entry(self.at)
+    }
+
+    /// Another node of the tree.
+    fn other(self, at: u32) -> Self {
+        Self { nodes: self.nodes, at }
+    }
+
+    fn others(self, numbers: &'t [u32]) -> impl DoubleEndedIterator<Item = Node<'t>> + ExactSizeIterator {
+        numbers.iter().map(move |at| self.other(*at))
     }
 
     /// The node's kind.
     pub fn kind(self) -> Kind {
-        Kind::of_id(self.0.kind_id())
+        self.entry().kind
+    }
+
+    /// The grammar's name of the kind.
+    fn name(self) -> &'static str {
+        language().node_kind_for_id(self.entry().id).unwrap_or_default()
     }
 
     /// Identifies the node within its tree.
     pub fn id(self) -> usize {
-        self.0.id()
+        self.at as usize
     }
 
     // Parts.
 
     /// The child in a field.
     pub fn field(self, field: Field) -> Option<Node<'t>> {
-        self.0.child_by_field_id(field.id()).map(Self)
+        self.fields(field).next()
     }
 
     /// All children in a field: the declarators of `int a, b;`.
     pub fn fields(self, field: Field) -> impl Iterator<Item = Node<'t>> {
-        let id = NonZero::new(field.id());
-        let mut cursor = self.0.walk();
-        let found: Vec<_> =
-            id.into_iter().flat_map(|id| self.0.children_by_field_id(id, &mut cursor).collect::<Vec<_>>()).collect();
-        found.into_iter().map(Self)
+        self.children().filter(move |child| child.entry().field == field.id())
     }
 
     /// Whether the node is in that field of its parent.
@@ -49,10 +84,8 @@ impl<'t> Node<'t> {
     }
 
     /// All children, operators and brackets included.
-    pub fn children(self) -> std::vec::IntoIter<Node<'t>> {
-        // Asking tree-sitter for children by index takes quadratic time.
-        let found: Vec<_> = self.0.children(&mut self.0.walk()).map(Self).collect();
-        found.into_iter()
+    pub fn children(self) -> impl DoubleEndedIterator<Item = Node<'t>> + ExactSizeIterator {
+        self.others(self.nodes.children(self.at))
     }
 
     /// All children except operators, brackets and keywords.
@@ -67,17 +100,17 @@ impl<'t> Node<'t> {
 
     /// The child at an index.
     pub fn child(self, index: u32) -> Option<Node<'t>> {
-        self.0.child(index).map(Self)
+        self.children().nth(index as usize)
     }
 
     /// The named child at an index.
     pub fn named_child(self, index: u32) -> Option<Node<'t>> {
-        self.0.named_child(index).map(Self)
+        self.named_children().nth(index as usize)
     }
 
     /// Number of named children.
     pub fn named_child_count(self) -> usize {
-        self.0.named_child_count()
+        self.named_children().count()
     }
 
     // Traversal.
@@ -92,7 +125,7 @@ impl<'t> Node<'t> {
     where
         Enters: Fn(Node<'t>, Node<'t>) -> bool,
     {
-        Descendants { open: vec![self], enters }
+        Descendants { nodes: self.nodes, next: self.at, end: self.nodes.after(self.at), top: self.at, enters }
     }
 
     /// The node and its ancestors, innermost first.
@@ -107,37 +140,38 @@ impl<'t> Node<'t> {
 
     /// The parent.
     pub fn parent(&self) -> Option<Node<'t>> {
-        self.0.parent().map(Self)
+        self.nodes.parent(self.at).map(|at| self.other(at))
     }
 
     /// The previous sibling.
     pub fn prev_sibling(&self) -> Option<Node<'t>> {
-        self.0.prev_sibling().map(Self)
+        self.others(self.nodes.siblings(self.at).0).next_back()
     }
 
     /// The next sibling.
     pub fn next_sibling(&self) -> Option<Node<'t>> {
-        self.0.next_sibling().map(Self)
+        self.others(self.nodes.siblings(self.at).1).next()
     }
 
     /// The previous named sibling.
     pub fn prev_named_sibling(&self) -> Option<Node<'t>> {
-        self.0.prev_named_sibling().map(Self)
+        self.others(self.nodes.siblings(self.at).0).rfind(Self::is_named)
     }
 
     /// The next named sibling.
     pub fn next_named_sibling(&self) -> Option<Node<'t>> {
-        self.0.next_named_sibling().map(Self)
+        self.others(self.nodes.siblings(self.at).1).find(Self::is_named)
     }
 
     /// The smallest named node that covers the bytes `start..end`.
     pub fn named_descendant_for_byte_range(self, start: usize, end: usize) -> Option<Node<'t>> {
-        self.0.named_descendant_for_byte_range(start, end).map(Self)
+        let found = self.nodes.covering(self.at, start, end, |entry| entry.marks.is_named);
+        found.map(|at| self.other(at))
     }
 
     /// The smallest node that covers the bytes `start..end`.
     pub fn descendant_for_byte_range(self, start: usize, end: usize) -> Option<Node<'t>> {
-        self.0.descendant_for_byte_range(start, end).map(Self)
+        self.nodes.covering(self.at, start, end, |_| true).map(|at| self.other(at))
     }
 
     // Parentheses.
@@ -173,7 +207,7 @@ impl<'t> Node<'t> {
 
     /// The spelling of an operator, bracket or keyword.
     pub fn token(self) -> Option<&'static str> {
-        language().node_kind_for_id(self.0.kind_id()).filter(|_| self.kind() == Kind::Token)
+        language().node_kind_for_id(self.entry().id).filter(|_| self.kind() == Kind::Token)
     }
 
     /// Whether the node is an operator, bracket or keyword with that spelling.
@@ -190,90 +224,93 @@ impl<'t> Node<'t> {
 
     /// Whether the node is inline assembly or a part of it.
     pub fn is_assembly(self) -> bool {
-        self.0.kind().contains("asm")
+        self.name().contains("asm")
     }
 
     /// Whether the node is a declarator of any form.
     pub fn is_declarator(self) -> bool {
-        self.0.kind().ends_with("declarator")
+        self.name().ends_with("declarator")
     }
 
     /// Whether the node is a declaration of any form.
     pub fn is_declaration(self) -> bool {
-        self.0.kind().contains("declaration")
+        self.name().contains("declaration")
     }
 
     /// Whether the node is a parameter or a list of parameters.
     pub fn is_parameter(self) -> bool {
-        self.0.kind().contains("parameter")
+        self.name().contains("parameter")
     }
 
     /// Whether the node is one parameter of a function.
     pub fn is_parameter_declaration(self) -> bool {
-        self.0.kind().ends_with("parameter_declaration")
+        self.name().ends_with("parameter_declaration")
     }
 
     /// Whether the node is a directive that defines a macro, or a part of its head.
     pub fn is_macro_definition(self) -> bool {
-        self.0.kind().starts_with("preproc_def") || self.0.kind().starts_with("preproc_function")
+        self.name().starts_with("preproc_def") || self.name().starts_with("preproc_function")
     }
 
     /// Whether the node is named in the grammar, unlike operators, brackets and keywords.
     pub fn is_named(&self) -> bool {
-        self.0.is_named()
+        self.entry().marks.is_named
     }
 
     /// Whether the node is text that the parser could not read.
     pub fn is_error(self) -> bool {
-        self.0.is_error()
+        self.entry().marks.is_error
     }
 
     /// Whether the node or a descendant is a parse error.
     pub fn has_error(&self) -> bool {
-        self.0.has_error()
+        self.entry().marks.has_error
     }
 
     /// Whether the grammar allows the node anywhere: a comment or a directive.
     pub fn is_extra(&self) -> bool {
-        self.0.is_extra()
+        self.entry().marks.is_extra
     }
 
     /// Whether the parser inserted the node to recover from an error; it covers no text.
     pub fn is_missing(self) -> bool {
-        self.0.is_missing()
+        self.entry().marks.is_missing
     }
 
     // Positions.
 
     /// Offset of the first byte.
     pub fn start_byte(&self) -> usize {
-        self.0.start_byte()
+        self.entry().start as usize
     }
 
     /// Offset after the last byte.
     pub fn end_byte(&self) -> usize {
-        self.0.end_byte()
+        self.entry().end as usize
     }
 
     /// The byte range of the node.
     pub fn byte_range(&self) -> Range<usize> {
-        self.0.byte_range()
+        self.start_byte()..self.end_byte()
     }
 
-    /// Line and column of the first byte, both from 0.
-    pub fn start_position(&self) -> Point {
-        self.0.start_position()
+    /// The line of the first byte, from 0.
+    pub fn start_row(&self) -> usize {
+        self.entry().start_row as usize
     }
 
-    /// Line and column after the last byte, both from 0.
-    pub fn end_position(&self) -> Point {
-        self.0.end_position()
+    /// The line after the last byte, from 0.
+    pub fn end_row(&self) -> usize {
+        self.entry().end_row as usize
     }
 }
 
 /// Iterator over a node and its descendants in source order.
 pub struct Descendants<'t, Enters> {
-    open: Vec<Node<'t>>,
+    nodes: &'t Nodes,
+    next: u32,
+    end: u32,
+    top: u32,
     enters: Enters,
 }
 
@@ -281,8 +318,15 @@ impl<'t, Enters: Fn(Node<'t>, Node<'t>) -> bool> Iterator for Descendants<'t, En
     type Item = Node<'t>;
 
     fn next(&mut self) -> Option<Node<'t>> {
-        let node = self.open.pop()?;
-        self.open.extend(node.children().rev().filter(|child| (self.enters)(node, *child)));
-        Some(node)
+        while self.next < self.end {
+            let node = Node { nodes: self.nodes, at: self.next };
+            let is_entered = self.next == self.top || node.parent().is_some_and(|parent| (self.enters)(parent, node));
+            if is_entered {
+                self.next += 1;
+                return Some(node);
+            }
+            self.next = self.nodes.after(self.next);
+        }
+        None
     }
 }

@@ -1,6 +1,7 @@
 //! Calls in a statement. They show which expressions the memory accessed by an inlined function can come from.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::syntax_tree::SyntaxTree;
 use crate::ast::{Call, Field, Kind, Node, Subscript};
@@ -89,7 +90,16 @@ impl SyntaxTree {
     }
 
     /// Parameter names of the function or closure around an offset, in order; unnamed parameters are empty.
-    pub fn parameters_around(&self, offset: usize) -> Option<Vec<String>> {
+    pub fn parameters_around(&self, offset: usize) -> Option<Rc<[String]>> {
+        let known = self.memory.parameters.borrow().get(&offset).cloned();
+        known.unwrap_or_else(|| {
+            let found: Option<Rc<[String]>> = self.find_parameters(offset).map(Into::into);
+            self.memory.parameters.borrow_mut().insert(offset, found.clone());
+            found
+        })
+    }
+
+    fn find_parameters(&self, offset: usize) -> Option<Vec<String>> {
         let mut function = self.node_at(offset)?;
         while !matches!(function.kind(), Kind::FunctionDefinition | Kind::LambdaExpression) {
             function = function.parent()?;
@@ -250,15 +260,15 @@ __global__ void k(float* out, int n) {
     #[test]
     fn parameters_are_named_in_order() {
         let tree = tree();
-        assert_eq!(tree.parameters_around(tree.offset(6, 65).unwrap()).unwrap(), ["row", "counts", "n"]);
-        assert_eq!(tree.parameters_around(tree.offset(3, 50).unwrap()).unwrap(), ["v", "step"]);
+        assert_eq!(tree.parameters_around(tree.offset(6, 65).unwrap()).unwrap().to_vec(), ["row", "counts", "n"]);
+        assert_eq!(tree.parameters_around(tree.offset(3, 50).unwrap()).unwrap().to_vec(), ["v", "step"]);
     }
 
     #[test]
     fn closures_have_parameters_of_their_own() {
         let text = "__device__ void f(int n) { auto get = [&](int i, int) { return n; }; get(n, 0); }\n";
         let tree = SyntaxTree::example("a.cu", text);
-        let parameters = |word: &str| tree.parameters_around(text.find(word).unwrap()).unwrap();
+        let parameters = |word: &str| tree.parameters_around(text.find(word).unwrap()).unwrap().to_vec();
         assert_eq!(
             (parameters("return"), parameters("get(")),
             (vec!["i".to_string(), String::new()], vec!["n".to_string()])

@@ -2,6 +2,8 @@
 //!
 //! nvcc's front end records positions by line: later statements of a line get the column of the first one.
 
+use std::rc::Rc;
+
 use super::call_syntax::CallSyntax;
 use super::syntax_tree::SyntaxTree;
 use crate::ast::{Kind, Node};
@@ -10,14 +12,24 @@ use crate::tree::declarations::Declaration;
 impl SyntaxTree {
     /// The statement at an offset, and the later statements that begin on the same line.
     pub fn regions(&self, offset: usize) -> Vec<Node<'_>> {
+        let known = self.memory.regions.borrow().get(&offset).map(Rc::clone);
+        if let Some(known) = known {
+            return known.iter().filter_map(|id| self.node(*id)).collect();
+        }
+        let found = self.find_regions(offset);
+        self.memory.regions.borrow_mut().insert(offset, found.iter().map(|node| node.id()).collect());
+        found
+    }
+
+    fn find_regions(&self, offset: usize) -> Vec<Node<'_>> {
         let Some(first) = self.region(offset) else { return Vec::new() };
         let is_alone = first.start_byte() > offset || self.line_of(first.start_byte()) != self.line_of(offset);
         if is_alone || !is_in_list(first) {
             return vec![first];
         }
-        let row = first.start_position().row;
+        let row = first.start_row();
         let behind = std::iter::successors(first.next_named_sibling(), Node::next_named_sibling);
-        let behind = behind.take_while(|next| next.start_position().row == row);
+        let behind = behind.take_while(|next| next.start_row() == row);
         std::iter::once(first).chain(behind.filter(|next| next.kind() != Kind::Comment)).collect()
     }
 

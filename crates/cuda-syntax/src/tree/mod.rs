@@ -52,6 +52,10 @@ pub struct Memory {
     mentions: Answers<(usize, usize), Mention>,
     /// Keyed by the function's start.
     assignments: Answers<usize, Assignment>,
+    /// Numbers of the nodes, keyed by offset.
+    regions: Answers<usize, usize>,
+    /// Keyed by offset.
+    parameters: RefCell<HashMap<usize, Option<Rc<[String]>>>>,
     /// Keyed by offset.
     pub(crate) counters: Answers<usize, CounterSyntax>,
 }

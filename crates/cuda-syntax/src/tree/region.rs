@@ -31,7 +31,7 @@ impl SyntaxTree {
 /// Whether a child block is a region of its own. A body without braces is not: the compiler gives it the position of
 /// its loop or branch. A block on one line is not either: the compiler does not distinguish its statements.
 pub fn is_separate_block(parent: Node<'_>, child: Node<'_>) -> bool {
-    let is_long = child.start_position().row != child.end_position().row;
+    let is_long = child.start_row() != child.end_row();
     child.kind() == Kind::CompoundStatement && is_long && parent.kind() != Kind::LambdaExpression
 }
 

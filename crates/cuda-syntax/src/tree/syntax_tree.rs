@@ -8,17 +8,18 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use tree_sitter::{Parser, Tree};
+use tree_sitter::Parser;
 
-use crate::ast::{Node, language};
+use crate::ast::{Node, Nodes, language};
+use lmem_base::mangling::demangle;
 use lmem_base::source::{SourceFile, Span, normalize};
 use lmem_unit::{
     Artifacts, CompiledText, CompiledUnit, FrontEnd, MappedText, TokenKind, TranslationUnit, UnitCode, tokens,
 };
 
-use crate::tree::Memory;
 use crate::tree::line_marks::LineMarks;
 use crate::tree::mentions::Mention;
+use crate::tree::{CallSyntax, Memory};
 
 /// The text that the compiler read, with its syntax tree and its mapping to the user's file.
 pub struct SyntaxTree {
@@ -26,7 +27,7 @@ pub struct SyntaxTree {
     compiled: CompiledText,
     line_starts: Vec<usize>,
     line_marks: LineMarks,
-    tree: Option<Tree>,
+    nodes: Option<Nodes>,
     pub(crate) memory: Memory,
 }
 
@@ -37,7 +38,8 @@ impl SyntaxTree {
         tree.compiled = compiled;
         let mut parser = Parser::new();
         let parsed = without_pragmas_within_statements(tree.text.as_str());
-        tree.tree = parser.set_language(language()).ok().and_then(|()| parser.parse(parsed.as_ref(), None));
+        let parsed = parser.set_language(language()).ok().and_then(|()| parser.parse(parsed.as_ref(), None));
+        tree.nodes = parsed.map(|parsed| Nodes::of(&parsed));
         tree
     }
 
@@ -45,7 +47,7 @@ impl SyntaxTree {
     pub fn plain(text: MappedText) -> Self {
         let line_starts = std::iter::once(0).chain(text.as_str().match_indices('\n').map(|(at, _)| at + 1)).collect();
         let line_marks = LineMarks::of(text.as_str());
-        Self { text, compiled: CompiledText::Unknown, line_starts, line_marks, tree: None, memory: Memory::default() }
+        Self { text, compiled: CompiledText::Unknown, line_starts, line_marks, nodes: None, memory: Memory::default() }
     }
 
     /// A text that only its own preprocessor directives change, for tests.
@@ -64,12 +66,17 @@ impl SyntaxTree {
     }
 
     pub fn root(&self) -> Option<Node<'_>> {
-        self.tree.as_ref().map(Node::root)
+        self.nodes.as_ref().map(Node::root)
     }
 
     /// The smallest named node at an offset.
     pub fn node_at(&self, offset: usize) -> Option<Node<'_>> {
         self.root()?.named_descendant_for_byte_range(offset, offset)
+    }
+
+    /// The node that a number identifies.
+    pub(super) fn node(&self, id: usize) -> Option<Node<'_>> {
+        Node::of_id(self.nodes.as_ref()?, id)
     }
 
     /// All nodes in source order.
@@ -124,6 +131,16 @@ pub struct TreeId(u32);
 /// Syntax tree, byte range of a region, and function.
 pub(crate) type MentionKey = (TreeId, usize, usize, Option<Arc<str>>);
 
+/// Syntax tree, offset, and mangled name of the called function.
+type CallKey = (TreeId, usize, Arc<str>);
+
+/// The calls of a function in the statements at a place.
+pub struct CallsAt {
+    /// The function's name as the text may have it.
+    pub function: String,
+    pub calls: Vec<CallSyntax>,
+}
+
 /// The syntax trees of one unit: its own text, and the workspace files that it includes.
 ///
 /// Facts about the source refer to a tree by its `TreeId`, which keeps them plain values. Code that needs the tree asks
@@ -138,6 +155,8 @@ pub struct SyntaxTrees<'a> {
     pub front_end: &'a FrontEnd,
     /// Resolved uses of variables, by tree, region and function.
     pub mentions: RefCell<HashMap<MentionKey, Rc<[Mention]>>>,
+    /// Calls of functions, by tree, offset and mangled name.
+    calls: RefCell<HashMap<CallKey, Rc<CallsAt>>>,
     /// The tree of each file; `None` for files that are not the user's.
     numbers: RefCell<HashMap<PathBuf, Option<TreeId>>>,
     trees: TreeList,
@@ -176,6 +195,7 @@ impl<'a> SyntaxTrees<'a> {
             root,
             front_end: &artifacts.front_end,
             mentions: RefCell::default(),
+            calls: RefCell::default(),
             numbers: RefCell::default(),
             trees: TreeList::default(),
             empty: Rc::new(SyntaxTree::plain(MappedText::default())),
@@ -185,6 +205,18 @@ impl<'a> SyntaxTrees<'a> {
     /// The tree for an ID; an empty tree if the ID is not of this unit.
     pub fn tree(&self, id: TreeId) -> &Rc<SyntaxTree> {
         self.trees.get(id).unwrap_or(&self.empty)
+    }
+
+    /// The calls of a function, by its mangled name, in the statements at an offset. Each access in code that was inlined there asks.
+    pub fn calls_at(&self, id: TreeId, offset: usize, function: &Arc<str>) -> Rc<CallsAt> {
+        let key = (id, offset, Arc::clone(function));
+        if let Some(known) = self.calls.borrow().get(&key) {
+            return Rc::clone(known);
+        }
+        let name = demangle(function);
+        let found = Rc::new(CallsAt { calls: self.tree(id).calls_at(offset, &name), function: name });
+        self.calls.borrow_mut().insert(key, Rc::clone(&found));
+        found
     }
 
     /// The ID of the unit's own text, if that text is PTX.

@@ -167,7 +167,7 @@ pub(super) fn toolkit(cx: &Context<'_>, wanted: Option<VersionRequest>) -> Resul
 pub(super) fn component(cx: &Context<'_>, toolkit: &Toolkit, part: Component) -> Result<PathBuf, ToolkitError> {
     let package = package_of(toolkit, part);
     let package = package.ok_or(ToolkitError::NoComponent { component: part, version: toolkit.version })?;
-    let folder = cx.environment.cache_root()?.join("components");
+    let folder = cx.environment.cache_root()?.join(COMPONENTS);
     let name = package.name.trim_start_matches("nvidia-").trim_start_matches("cuda-");
     let place = folder.join(format!("{name}-{}", package.version));
     let installed = || discover::component(&unified_root(&place)?, part).filter(|_| Marker::read(&place).is_some());
@@ -233,6 +233,8 @@ pub(super) fn remove(cx: &Context<'_>, wanted: VersionRequest) -> Result<Vec<Str
 
 /// Subfolder of the cache that contains toolkits.
 pub(super) const TOOLKITS: &str = "toolkits";
+/// The subfolder of headers and libraries that a toolkit lacks.
+pub(super) const COMPONENTS: &str = "components";
 
 fn toolkits_folder(cx: &Context<'_>) -> Result<PathBuf, ToolkitError> {
     Ok(cx.environment.cache_root()?.join(TOOLKITS))

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::{CallSyntax, base_name};
-use lmem_base::mangling::demangle;
 
 use crate::place::Place;
 
@@ -32,32 +31,38 @@ pub fn parts_of_calls(
     inner: Option<&Place>,
     handed: &[(Handed, usize)],
 ) -> Option<Vec<CallPart>> {
-    let callee = demangle(place.callee.as_deref()?);
-    let base = base_name(&callee);
-    let calls = place.tree(trees).calls_at(place.offset, &callee);
-    if calls.is_empty() {
+    let called = trees.calls_at(place.tree, place.offset, place.callee.as_ref()?);
+    let base = base_name(&called.function);
+    if called.calls.is_empty() {
         return None;
     }
     // Parameter names are known only if the callee is in the user's files and is the function called here.
     let inner = inner.filter(|inner| inner.function == place.callee);
     let parameters = inner.and_then(|inner| inner.tree(trees).parameters_around(inner.offset));
     let has_object = parameters.is_some() || base == "operator[]";
+    let known = handed.first();
     let all: Vec<(Handed, usize)> = match handed {
         [] => vec![(Handed::Object, 0)],
         some => some.to_vec(),
     };
-    let parts = calls.iter().flat_map(|call| {
+    let parts = called.calls.iter().flat_map(|call| {
         let call = as_called(call, base, parameters.as_deref());
+        // A method that another one calls without an object has that one's own object, which no argument names.
+        let has_own_object = parameters.is_some() && call.object.is_none() && !base.starts_with("operator");
         let part = |(handed, number): &(Handed, usize)| {
+            if has_own_object && *handed == Handed::Object && known.is_some() {
+                return None;
+            }
             let argument = match (handed, &parameters) {
                 (Handed::Parameter(name), Some(names)) => names.iter().position(|known| known == name),
                 _ => None,
             };
             let argument = argument.and_then(|argument| call.arguments.get(argument).cloned());
             let object = call.object.clone().filter(|_| has_object);
-            CallPart { range: argument.or(object).unwrap_or_else(|| call.range.clone()), uses: vec![*number] }
+            let range = argument.or(object).unwrap_or_else(|| call.range.clone());
+            Some(CallPart { range, uses: vec![*number] })
         };
-        all.iter().map(part).collect::<Vec<_>>()
+        all.iter().filter_map(part).collect::<Vec<_>>()
     });
     Some(join(parts.collect()))
 }

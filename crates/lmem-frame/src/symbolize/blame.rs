@@ -115,7 +115,7 @@ fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use], trees: 
     let is_listed = index.as_ref().is_some_and(|index| place.tree(trees).is_stepped_conditionally(index));
     if let (Address::Induction(_), true) = (&access.address, is_listed) {
         // In the PTX the value steps by a constant, but the source shows that not every iteration steps it.
-        access.address = Address::Computed(Provenance { induction: true, ..Provenance::chosen(None) });
+        access.address = Address::Computed(Provenance { induction: true, ..Provenance::chosen(access.divergent) });
     }
     if let Address::Computed(sources) = &access.address {
         let is_own = !(sources.thread_index || sources.block_index);
@@ -297,6 +297,26 @@ mod tests {
             let access = &object.accesses[0];
             let shown = [&access.span, &access.index, &access.via].map(|span| it.shown(span.as_ref()));
             assert_eq!(shown, ["slot[i & 7]", "i & 7", "ring.at"].map(|text| Some(text.to_string())));
+        });
+    }
+
+    #[test]
+    fn a_method_that_another_method_calls_shows_its_own_access() {
+        let text = "struct Ring { float slot[8]; __device__ float at(int i) { return slot[i & 7]; }\n\
+                    __device__ float sum(const int *from, int n) { return n + at(from[n]); } };\n\
+                    __global__ void k(float *out, const int *from, int n) {\n  Ring ring;\n  out[0] = ring.sum(from, n);\n}\n";
+        let (at_, sum) = (Some("_ZN4Ring2atEi"), Some("_ZN4Ring3sumEPKii"));
+        let levels = [
+            Level { at: "return slot", function: at_, callee: None },
+            Level { at: "return n +", function: sum, callee: at_ },
+            Level { at: "out[0]", function: None, callee: sum },
+        ];
+        Scene::new(text).ask(|it| {
+            let mut object = object(32, vec![it.computed_load(&levels)]);
+            assert!(name_all(&mut [&mut object], it.trees).remove(0).is_some());
+            let access = &object.accesses[0];
+            let shown = [&access.span, &access.index, &access.via].map(|span| it.shown(span.as_ref()));
+            assert_eq!(shown, ["slot[i & 7]", "i & 7", "ring.sum"].map(|text| Some(text.to_string())));
         });
     }
 

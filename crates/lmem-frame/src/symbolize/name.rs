@@ -146,6 +146,7 @@ type Test<'a> = &'a dyn Fn(&Candidate, &Score) -> bool;
 
 /// The candidates that fit in size and, if there is a run-time index, are indexed by it.
 fn eligible(object: &RawObject, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
+    let bytes_of_object = object.bytes;
     let mut scores = votes(object, trees);
     look_through(&mut scores, object.bytes, trees);
     let guilty = object.accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed());
@@ -178,9 +179,17 @@ fn eligible(object: &RawObject, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate, 
         is_sized && is_likely(candidate) && score.certain > 0
     });
     note_rivals(&mut scores, object.bytes);
+    // A structure that a function gets by value has the size of its type, which any variable of the type tells.
+    let is_passed_by_value = |(_, declaration): &Candidate| {
+        let size = || type_bytes(declaration.type_text.trim_start_matches("const ").trim(), trees);
+        declaration.is_parameter
+            && declaration.kind == DeclarationKind::Aggregate
+            && size().is_some_and(|size| size_fits(Some(size), bytes_of_object))
+    };
     let smaller = scores.keys().filter(|candidate| of_guilty.contains(candidate) && fits_in(candidate)).count();
-    let steps: [Test<'_>; 4] = [
+    let steps: [Test<'_>; 5] = [
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && is_likely(candidate),
+        &|candidate, _| !is_filled && of_guilty.contains(candidate) && is_passed_by_value(candidate),
         &|candidate, _| {
             smaller == 1 && !is_filled && of_guilty.contains(candidate) && fits_in(candidate) && is_likely(candidate)
         },
@@ -255,7 +264,7 @@ fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64) {
 /// The size of a type by its text, from any variable of the unit with that type.
 fn type_bytes(type_text: &str, trees: &SyntaxTrees<'_>) -> Option<u64> {
     let mut variables = trees.front_end.functions.values().flatten();
-    variables.find(|variable| variable.type_text == type_text)?.bytes
+    variables.find(|variable| variable.type_text.trim_start_matches("const ").trim() == type_text)?.bytes
 }
 
 fn describe(

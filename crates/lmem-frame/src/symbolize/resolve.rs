@@ -80,7 +80,7 @@ pub fn resolve(places: &[Place], trees: &SyntaxTrees<'_>, wanted: &Wanted<'_>) -
         let regions = place.tree(trees).regions(place.offset);
         let parts = parts_of_calls(place, trees, level.checked_sub(1).map(|inner| &places[inner]), &handed);
         let all = mentions(place, &regions, trees);
-        let here = candidates(place, &all, parts.as_deref(), wanted);
+        let here = candidates((place, trees), &all, parts.as_deref(), wanted);
         let (aliases, variables): (Vec<Here<'_>>, Vec<Here<'_>>) =
             here.into_iter().partition(|here| here.mention.declaration.kind == DeclarationKind::Alias);
         let indexed: Vec<Here<'_>> = aliases
@@ -129,7 +129,12 @@ struct Here<'m> {
 }
 
 /// The mentions of a statement that may be the access, or may be passed to it.
-fn candidates<'m>(place: &Place, all: &'m [Mention], parts: Option<&[CallPart]>, wanted: &Wanted<'_>) -> Vec<Here<'m>> {
+fn candidates<'m>(
+    (place, trees): (&Place, &SyntaxTrees<'_>),
+    all: &'m [Mention],
+    parts: Option<&[CallPart]>,
+    wanted: &Wanted<'_>,
+) -> Vec<Here<'m>> {
     let Some(parts) = parts else {
         let fitting = all.iter().filter(|mention| (wanted.fits)(mention, place));
         return fitting.map(|mention| Here { mention, uses: Vec::new() }).collect();
@@ -143,7 +148,8 @@ fn candidates<'m>(place: &Place, all: &'m [Mention], parts: Option<&[CallPart]>,
     });
     let handed: Vec<Here<'m>> = handed.collect();
     // An overloaded `operator[]` is a read or write like a built-in subscript.
-    let is_brackets = place.callee.as_deref().is_some_and(|callee| base_name(&demangle(callee)) == "operator[]");
+    let called = place.callee.as_ref().map(|callee| trees.calls_at(place.tree, place.offset, callee));
+    let is_brackets = called.is_some_and(|called| base_name(&called.function) == "operator[]");
     let same_way: Vec<Here<'m>> =
         handed.iter().filter(|here| is_brackets && (wanted.fits)(here.mention, place)).cloned().collect();
     if same_way.is_empty() { handed } else { same_way }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use cuda_syntax::SyntaxTrees;
-use cuda_syntax::identifiers::identifiers;
+use cuda_syntax::identifiers::{identifiers, occurrences};
 
 use super::votes::{Candidate, resolve_access};
 use crate::access::{Access, Address, RawObject};
@@ -18,6 +18,8 @@ struct Told {
     loaded: bool,
     /// Whether it has only numbers and `threadIdx`.
     is_plain: bool,
+    /// The kernel's parameters that it subscripts, bit `n` for parameter `n`: `order` of `a[order[i]]`.
+    parameters: u64,
 }
 
 /// Whether the computed accesses of an object may be uses of a variable: each access needs an index in the text that
@@ -31,20 +33,31 @@ pub fn consistent(object: &RawObject, (tree, declaration): &Candidate, trees: &S
         });
         let indices = of_variable.flat_map(|found| {
             let place = &access.places[found.level];
-            found.mention.indices.iter().map(move |index| told(index, place, trees))
+            // The outermost function is the kernel.
+            let is_of_kernel = found.level + 1 == access.places.len();
+            found.mention.indices.iter().map(move |index| told(index, place, is_of_kernel, trees))
         });
         let indices: Vec<Told> = indices.collect();
         indices.is_empty() || indices.iter().any(|told| !contradicts(*told, access))
     })
 }
 
-fn told(index: &Range<usize>, place: &Place, trees: &SyntaxTrees<'_>) -> Told {
+fn told(index: &Range<usize>, place: &Place, is_of_kernel: bool, trees: &SyntaxTrees<'_>) -> Told {
     let text = place.tree(trees).text().get(index.clone()).unwrap_or("");
     let is_known = |word: &str| {
         matches!(word, "threadIdx" | "x" | "y" | "z") || word.starts_with(|first: char| first.is_ascii_digit())
     };
+    let parameters = place.tree(trees).parameters_around(index.start).filter(|_| is_of_kernel);
+    let is_subscripted = |name: &str| {
+        let mut uses = occurrences(text, name);
+        uses.any(|at| text[at + name.len()..].trim_start().starts_with('['))
+    };
+    let subscripted =
+        parameters.iter().flat_map(|names| names.iter()).take(64).enumerate().filter(|(_, name)| is_subscripted(name));
     Told {
-        thread: identifiers(text).any(|word| word == "threadIdx"),
+        parameters: subscripted.fold(0, |all, (number, _)| all | 1 << number),
+        // Within a subscript, it tells where the index is loaded from.
+        thread: !text.contains('[') && identifiers(text).any(|word| word == "threadIdx"),
         loaded: text.contains('['),
         is_plain: !text.contains(['[', '(']) && identifiers(text).all(is_known),
     }
@@ -55,6 +68,7 @@ fn contradicts(told: Told, access: &Access) -> bool {
     (told.thread && !sources.thread_index && !sources.unknown)
         || (told.loaded && !sources.loaded && !sources.unknown)
         || (told.is_plain && sources.loaded)
+        || access.parameters.is_some_and(|derived| told.parameters & !derived != 0)
 }
 
 /// The only bijection of objects to variables for which `fits(object, variable)` holds. If nothing distinguishes them,
@@ -106,6 +120,11 @@ mod tests {
 
     /// Whether an object whose index has some origins may be a variable.
     fn may_be(name: &str, sources: Provenance) -> bool {
+        may_derive(name, sources, None)
+    }
+
+    /// The same for an address that derives from some of the kernel's parameters.
+    fn may_derive(name: &str, sources: Provenance, parameters: Option<u64>) -> bool {
         let example = Example::new(TEXT);
         let trees = example.trees();
         let id = trees.id(Example::NAME).unwrap();
@@ -114,7 +133,7 @@ mod tests {
         let declaration = tree.declaration_of(&(at..at + 1)).unwrap();
         let offset = tree.offset(3, 3).unwrap();
         let place = Place { tree: id, line: 3, offset, function: None, callee: None };
-        let access = Access::new(AccessKind::Load, Address::Computed(sources), vec![place]);
+        let access = Access { parameters, ..Access::new(AccessKind::Load, Address::Computed(sources), vec![place]) };
         let object = RawObject { bytes: 48, accesses: vec![access], ..RawObject::default() };
         consistent(&object, &(id, declaration), &trees)
     }
@@ -125,6 +144,14 @@ mod tests {
         let thread = || Provenance { thread_index: true, ..Provenance::default() };
         assert_eq!((may_be("x", loaded()), may_be("y", loaded())), (true, false));
         assert_eq!((may_be("x", thread()), may_be("y", thread())), (false, true));
+    }
+
+    #[test]
+    fn the_pointer_that_an_index_is_loaded_from_tells() {
+        let loaded = || Provenance { loaded: true, ..Provenance::default() };
+        // `order` is parameter 0.
+        assert!(may_derive("x", loaded(), Some(0b001)) && may_derive("x", loaded(), Some(0b101)));
+        assert!(!may_derive("x", loaded(), Some(0b110)));
     }
 
     #[test]

@@ -34,7 +34,7 @@ use arguments::Invocation;
 use built::Output;
 use compile_commands::Commands;
 use file_times::FileTimes;
-use record::{Records, hash};
+use record::{Record, Records, hash};
 use stand_in::ShadowToolkit;
 
 pub use built::BuiltFile;
@@ -147,7 +147,7 @@ pub fn known(workspace: &Workspace, cache_root: Option<&Path>) -> BuildFlags {
         let Some(store) = cache_root.map(|root| Store::new(root, target)).filter(Store::exists) else { continue };
         let scripts = store.scripts();
         for package in packages {
-            if scripts.content.get(&package.name).is_some_and(|known| *known != content_of(package)) {
+            if scripts.content.get(&package.id).is_some_and(|known| *known != content_of(package)) {
                 flags.notes.push(format!(
                     "the build script of `{}` has changed since its flags were captured: `cargo lmem --capture` does it again",
                     package.name
@@ -185,24 +185,59 @@ pub fn capture(
         let _lock = store.lock(cancel)?;
         let folders: Vec<&Path> = packages.iter().map(|package| package.root.as_path()).collect();
         let times = FileTimes::note(&folders, packages[0].output_folders());
-        let built = build::build(&packages, asked, &shadow, &store.records, &stamp(), cancel);
+        let run = stamp();
+        let built = build::build(&packages, asked, &shadow, &store.records, &run, cancel);
         for path in times.restore() {
             flags.notes.push(format!("a build script changed `{}`", display_path(&path, &workspace.root)));
         }
-        let built = built?;
+        let mut built = built?;
+        let mut failed: BTreeSet<PathBuf> = BTreeSet::new();
         if built.failed {
-            flags.notes.push("cargo reported errors: flags of what was not built are not known".to_string());
+            let seen = seen_of_failed(&packages, &Records::new(store.records.clone()).read(), &run, &built);
+            flags.notes.push(match seen.is_empty() {
+                true => "cargo reported errors: flags of what was not built are not known".to_string(),
+                false => format!(
+                    "the build failed: the flags of the compiler calls up to there are used ({})",
+                    seen.values().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+                ),
+            });
+            failed.extend(seen.values().flat_map(|(_, folders)| folders.iter().cloned()));
+            let folders = seen.into_iter().map(|(id, (_, folders))| (id, folders));
+            built.out_dirs.extend(folders);
         }
         // Facts about packages that are not part of this build are kept.
         let mut scripts = store.scripts();
         let ran = packages.iter().filter(|package| built.out_dirs.contains_key(&package.id));
         flags.scripts.extend(ran.map(|package| package.name.clone()));
+        scripts.failed.retain(|folder| !built.out_dirs.values().any(|folders| folders.contains(folder)));
+        scripts.failed.extend(failed);
         scripts.out_dirs.extend(built.out_dirs);
-        scripts.content.extend(packages.iter().map(|package| (package.name.clone(), content_of(package))));
+        scripts.content.extend(packages.iter().map(|package| (package.id.clone(), content_of(package))));
         store.put(&scripts).map_err(CaptureError::io("what was captured cannot be kept"))?;
         take_records(&mut flags, &store, &scripts);
     }
     Ok(with_compile_commands(flags, workspace))
+}
+
+/// By package id, the names and the `OUT_DIR` folders of build scripts that called nvcc in this build and then failed.
+/// Cargo names no folder for these, but nvcc did run with their flags.
+fn seen_of_failed(
+    packages: &[&Package],
+    records: &[Record],
+    run: &str,
+    built: &build::Build,
+) -> BTreeMap<String, (String, BTreeSet<PathBuf>)> {
+    let known: BTreeSet<&PathBuf> = built.out_dirs.values().flatten().collect();
+    let mut seen: BTreeMap<String, (String, BTreeSet<PathBuf>)> = BTreeMap::new();
+    for record in records.iter().filter(|record| record.run == run) {
+        let Some(folder) = record.out_dir.as_ref().filter(|folder| !known.contains(folder)) else { continue };
+        let package = packages.iter().find(|package| Some(&package.name) == record.package.as_ref());
+        if let Some(package) = package {
+            let entry = seen.entry(package.id.clone()).or_insert_with(|| (package.name.clone(), BTreeSet::new()));
+            entry.1.insert(folder.clone());
+        }
+    }
+    seen
 }
 
 fn take_records(flags: &mut BuildFlags, store: &Store, scripts: &Scripts) {
@@ -223,6 +258,10 @@ fn take_records(flags: &mut BuildFlags, store: &Store, scripts: &Scripts) {
             ));
         }
         invocation.inputs = sources;
+        // The compiler may have refused the architecture, so that the wanted one is taken.
+        if record.out_dir.as_ref().is_some_and(|folder| scripts.failed.contains(folder)) {
+            invocation.targets.clear();
+        }
         flags.outputs.extend(Output::of_record(record, &invocation.outputs));
         flags.add(&invocation, FlagOrigin::Captured);
     }
@@ -286,7 +325,10 @@ struct Store {
 struct Scripts {
     /// By package id.
     out_dirs: BTreeMap<String, BTreeSet<PathBuf>>,
-    /// By package.
+    /// `OUT_DIR` folders of build scripts that called nvcc and then failed.
+    #[serde(default)]
+    failed: BTreeSet<PathBuf>,
+    /// By package id: checkouts that share a target folder have packages of one name.
     content: BTreeMap<String, String>,
 }
 
@@ -349,6 +391,27 @@ mod tests {
         assert!(flags.sources_of(Some("three"), &built).is_empty());
         let path = BuiltFile::At("/target/one/out/kernels.ptx".into());
         assert_eq!(flags.sources_of(None, &path), [Path::new("/w/a/k.cu")]);
+    }
+
+    #[test]
+    fn what_a_build_that_failed_had_compiled_keeps_its_flags() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path(), "/target");
+        let record = Record::of_test("one", "/o", &["-arch=sm_70", "-DWIDTH=24", "-ptx", "k.cu"]);
+        Records::new(store.records.clone()).put(&record).unwrap();
+        let targets = |scripts: &Scripts| {
+            let mut flags = BuildFlags::default();
+            take_records(&mut flags, &store, scripts);
+            flags.of(Path::new("/w/k.cu")).first().map(|known| (known.arguments.clone(), known.targets.len()))
+        };
+        let arguments = vec!["-DWIDTH=24".to_string()];
+        let out_dirs = BTreeMap::from([("id".to_string(), BTreeSet::from([PathBuf::from("/o")]))]);
+        let mut scripts = Scripts { out_dirs, ..Scripts::default() };
+        assert_eq!(targets(&scripts), Some((arguments.clone(), 1)));
+        // The compiler may have refused the architecture.
+        scripts.failed.insert("/o".into());
+        assert_eq!(targets(&scripts), Some((arguments, 0)));
+        assert_eq!(targets(&Scripts::default()), None);
     }
 
     #[test]

@@ -26,6 +26,12 @@ const NEUTRAL: &str = "/";
 /// Enough for a workspace of thousands of packages on a slow disk.
 const LIMIT: Duration = Duration::from_secs(120);
 
+/// Larger manifests are no one's.
+const MAX_MANIFEST_BYTES: u64 = 16 << 20;
+
+/// What cargo may take: manifests of members are read by cargo alone.
+const MAX_MEMORY_BYTES: u64 = 4 << 30;
+
 /// Variables that hold folders; cargo and rustup resolve relative ones from the current folder.
 const FOLDERS: [&str; 5] =
     ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "CARGO_BUILD_BUILD_DIR", "CARGO_HOME", "RUSTUP_HOME"];
@@ -53,10 +59,19 @@ fn parsed(text: &str) -> Result<Metadata, DiscoverError> {
 
 /// The line of JSON that cargo prints.
 fn asked(manifest: &Path, program: PathBuf) -> Result<String, DiscoverError> {
+    // Cargo would read a device or a huge file to its end, and wait for a pipe.
+    let size = fs_err::metadata(manifest).map_or(0, |found| if found.is_file() { found.len() } else { u64::MAX });
+    if size > MAX_MANIFEST_BYTES {
+        return Err(DiscoverError::Cargo(format!(
+            "`{}` is no manifest: it is too large, or no file",
+            manifest.display()
+        )));
+    }
     let mut asking = MetadataCommand::new();
     asking.cargo_path(program).manifest_path(manifest).no_deps().other_options(["--offline".to_string()]);
     let mut command = asking.cargo_command();
     in_neutral_folder(&mut command);
+    process::limit_memory(&mut command, MAX_MEMORY_BYTES);
     let output = process::run(&mut command, b"", LIMIT, &AtomicBool::new(false));
     let output = output.map_err(|error| DiscoverError::Cargo(format!("it cannot be started: {error}")))?;
     match output.end {

@@ -59,6 +59,8 @@ pub struct Workspace {
     pub notes: Vec<String>,
     /// Packages with CUDA files that the selected packages build but no run on this workspace checks. Always reported.
     pub left_out: Vec<String>,
+    /// Sources that cannot be checked, and why. A kernel must not escape a check by its file's name, so this fails it.
+    pub refused: Vec<String>,
     /// Settings that match nothing.
     pub unmatched: Vec<Unmatched>,
     /// Flags from the command line for all `.cu` files, in addition to their own.
@@ -161,6 +163,7 @@ struct Finding {
     headers: Vec<PathBuf>,
     notes: Vec<String>,
     left_out: Vec<String>,
+    refused: Vec<String>,
     /// Paths that `exclude` leaves out.
     excluded: Vec<PathBuf>,
     unmatched: Vec<Unmatched>,
@@ -182,6 +185,7 @@ fn of_packages(scope: &Scope) -> Result<Finding, DiscoverError> {
         headers: Vec::new(),
         notes: Vec::new(),
         left_out,
+        refused: Vec::new(),
         excluded: Vec::new(),
         unmatched,
     };
@@ -206,6 +210,7 @@ fn of_paths(scope: &Scope) -> Result<Finding, DiscoverError> {
         headers: Vec::new(),
         notes: Vec::new(),
         left_out: Vec::new(),
+        refused: Vec::new(),
         excluded: Vec::new(),
         unmatched: Vec::new(),
     };
@@ -286,7 +291,7 @@ impl Finding {
             if file.explicit {
                 return Err(DiscoverError::NotAccepted { path, reason });
             }
-            self.left_out.push(format!("`{}` is not checked: {reason}", display_path(&path, &self.root)));
+            self.refused.push(format!("`{}` is not checked: {reason}", display_path(&path, &self.root)));
         }
         Ok(())
     }
@@ -325,6 +330,7 @@ impl Finding {
             files,
             notes: self.notes,
             left_out: self.left_out,
+            refused: self.refused,
             unmatched: self.unmatched,
             extra_flags: Vec::new(),
             build_folders: Vec::new(),

@@ -159,7 +159,7 @@ fn paths_that_a_shell_would_run_are_not_given_to_nvcc() {
     let folder = tree(&[("a.cu", ""), ("$(touch x).cu", ""), ("`d`/b.cu", "")]);
     let workspace = discover(&scope(folder.path(), &["."])).unwrap();
     assert_eq!(names(&workspace), ["a.cu"]);
-    assert_eq!(workspace.left_out.len(), 2);
+    assert_eq!(workspace.refused.len(), 2);
     assert!(discover(&scope(folder.path(), &["$(touch x).cu"])).is_err());
 }
 

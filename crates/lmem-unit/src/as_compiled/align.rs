@@ -1,9 +1,8 @@
 //! Token-wise alignment of a file with its preprocessed text.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use lmem_base::diff::{Hunk, shortest};
 
 use super::Difference;
 use super::preprocessed::{Inclusion, pragma};
@@ -76,7 +75,7 @@ impl Group<'_> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let is_comparable = words.len().saturating_mul(compiled.len()) <= MAX_COMPARED;
         let hunks = match is_comparable {
-            true => hunks(&words, &compiled),
+            true => shortest(&words, &compiled),
             false => vec![(0..words.len(), 0..compiled.len())],
         };
         let end_of = |index: usize| own.get(index).map(|token| token.range.end);
@@ -87,23 +86,6 @@ impl Group<'_> {
             found.push(Difference { start, end, compiled: compiled[right].join(" ") });
         }
     }
-}
-
-type Hunk = (Range<usize>, Range<usize>);
-
-fn hunks(own: &[&str], compiled: &[&str]) -> Vec<Hunk> {
-    let operations = capture_diff_slices(Algorithm::Myers, own, compiled);
-    let changed = operations.iter().filter(|operation| !matches!(operation, DiffOp::Equal { .. }));
-    let mut found: Vec<Hunk> = Vec::new();
-    for (left, right) in changed.map(|operation| (operation.old_range(), operation.new_range())) {
-        match found.last_mut() {
-            Some(last) if last.0.end == left.start && last.1.end == right.start => {
-                (last.0.end, last.1.end) = (left.end, right.end);
-            }
-            _ => found.push((left, right)),
-        }
-    }
-    found
 }
 
 /// Merges the hunks of an invocation `NAME(…)` into one hunk, from the name to the end of the expanded argument list.

@@ -5,9 +5,11 @@
 //! encoding. The fields here were inferred from cubins of sm_75 to sm_120; the live tests compare them with nvdisasm's
 //! text.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use lmem_base::gpu::{Arch, Gpu};
+use ptx_syntax::{Graph, Jump};
 
 use super::registers::{RegisterSet, operands};
 
@@ -58,6 +60,15 @@ pub struct LocalInstruction {
     pub data: u8,
 }
 
+/// Instructions that end a block, without the bits of how their operands are encoded: `BRA`, `BRX`, `BRXU`, `JMX`, `EXIT`, `RET`, `KILL`.
+const BRANCH: u64 = 0x147;
+const BRANCH_INDIRECT: u64 = 0x149;
+const BRANCH_UNIFORM_INDIRECT: u64 = 0x158;
+const JUMP_INDIRECT: u64 = 0x14c;
+const EXIT: u64 = 0x14d;
+const RETURN: u64 = 0x150;
+const KILL: u64 = 0x15b;
+
 /// The machine code of one function.
 #[derive(Debug, Clone, Copy)]
 pub struct SassFunction<'a> {
@@ -94,19 +105,58 @@ impl<'a> SassFunction<'a> {
         local_instruction(offset, lo, hi)
     }
 
-    /// The loops of the function.
-    pub fn loops(&self) -> SassLoops {
-        let branches = self.words().filter_map(|(offset, lo, hi)| Some((offset, self.branch_target(offset, lo, hi)?)));
-        SassLoops::new(self.code.len(), branches)
+    /// The loops of the code, which is entered at its start, where it calls a part of itself, and at `entries`: functions in the
+    /// section that are called through pointers.
+    pub fn loops(&self, entries: impl IntoIterator<Item = u32>) -> SassLoops {
+        let called = self.calls().map(|(_, target)| target);
+        let entries: BTreeSet<u32> = [0].into_iter().chain(called).chain(entries).map(index).collect();
+        let mut jumps = self.jumps();
+        self.follow_tables(&mut jumps, &entries);
+        let entries: Vec<u32> = entries.into_iter().collect();
+        SassLoops::new(&Graph::of_jumps(self.code.len() / INSTRUCTION_BYTES, &jumps, &entries))
     }
 
-    /// Target of `BRA` (0x947) and `BRA.U` (0x547). The encoding has the distance from the next instruction, in units
-    /// of 4 bytes.
-    fn branch_target(&self, offset: u32, lo: u64, hi: u64) -> Option<u32> {
-        if !matches!(lo & 0xfff, 0x947 | 0x547) {
-            return None;
+    /// The instructions after which another than the next may follow. Threads that meet again (`BSYNC`) go on behind the
+    /// instruction: that is where all `BSSY` of 482 cubins lead.
+    fn jumps(&self) -> Vec<Jump> {
+        let jumps = self.words().filter_map(|(offset, lo, hi)| {
+            let jump = Jump { at: index(offset), targets: Vec::new(), falls_through: !is_unconditional(lo, hi) };
+            match lo & 0x1ff {
+                BRANCH => {
+                    let target = self.relative_target(offset, lo, hi).map(index);
+                    // A branch to itself is the padding behind the last instruction.
+                    Some(Jump { targets: target.into_iter().filter(|target| *target != jump.at).collect(), ..jump })
+                }
+                EXIT | RETURN | KILL | BRANCH_INDIRECT | BRANCH_UNIFORM_INDIRECT | JUMP_INDIRECT => Some(jump),
+                _ => None,
+            }
+        });
+        jumps.collect()
+    }
+
+    /// Lets indirect branches, whose targets stand in a table, lead to the code behind them that nothing else leads to.
+    fn follow_tables(&self, jumps: &mut [Jump], entries: &BTreeSet<u32>) {
+        let is_indirect = |at: u32| {
+            let low = self.words_in(offset(at)..offset(at + 1)).next().map(|(_, lo, _)| lo & 0x1ff);
+            matches!(low, Some(BRANCH_INDIRECT | BRANCH_UNIFORM_INDIRECT | JUMP_INDIRECT))
+        };
+        let named: BTreeSet<u32> = jumps.iter().flat_map(|jump| jump.targets.iter().copied()).collect();
+        let mut indirect = None;
+        for number in 0..jumps.len() {
+            let Jump { at, falls_through, .. } = jumps[number];
+            if is_indirect(at) {
+                indirect = Some(number);
+            }
+            let next = at + 1;
+            if falls_through || named.contains(&next) {
+                continue;
+            }
+            if entries.contains(&next) {
+                indirect = None;
+            } else if let Some(indirect) = indirect {
+                jumps[indirect].targets.push(next);
+            }
         }
-        self.relative_target(offset, lo, hi)
     }
 
     pub(super) fn relative_target(&self, offset: u32, lo: u64, hi: u64) -> Option<u32> {
@@ -229,6 +279,26 @@ fn bits(word: u64, start: u32, count: u32) -> u64 {
     (word >> start) & ((1 << count) - 1)
 }
 
+/// The number of an instruction in its function.
+fn index(offset: u32) -> u32 {
+    offset / INSTRUCTION_BYTES as u32
+}
+
+/// The offset of an instruction by its number.
+fn offset(index: u32) -> u32 {
+    index.saturating_mul(INSTRUCTION_BYTES as u32)
+}
+
+/// Whether the next instruction cannot follow one that jumps or leaves: neither its guard nor its operand is another predicate than
+/// `PT`, it is not `BRA.U`, which has its predicate elsewhere, and not `BRA.DIV` or `BRA.CONV`, which branch only if threads of
+/// the warp have, or have not, diverged.
+fn is_unconditional(lo: u64, hi: u64) -> bool {
+    const ALWAYS: u64 = 7;
+    let is_branch = lo & 0x1ff == BRANCH;
+    let has_condition = is_branch && (lo & 0xfff != 0x947 || bits(lo, 32, 2) != 0);
+    bits(lo, 12, 4) == ALWAYS && bits(hi, 23, 4) == ALWAYS && !has_condition
+}
+
 fn local_instruction(offset: u32, lo: u64, hi: u64) -> Option<LocalInstruction> {
     let kind = match lo & 0xfff {
         0x983 => AccessKind::Load,
@@ -287,6 +357,7 @@ fn written_registers(lo: u64, hi: u64) -> Range<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cubin::loops::SassLoop;
 
     fn code(words: &[(u64, u64)]) -> Vec<u8> {
         words.iter().flat_map(|(lo, hi)| [lo.to_le_bytes(), hi.to_le_bytes()].concat()).collect()
@@ -334,8 +405,8 @@ mod tests {
         let mut words = vec![(0x7918, 0); 0x9c];
         words.push((0xffff_fff4_008c_8947, 0x000f_ea00_0383_ffff));
         let bytes = code(&words);
-        let loops = SassFunction::new(&bytes, Arch::new(90)).loops();
-        assert_eq!((loops.ranges.len(), loops.innermost(0x500)), (1, Some(&(0..0x9d0))));
+        let loops = SassFunction::new(&bytes, Arch::new(90)).loops([]);
+        assert_eq!(loops.innermost(0x500), Some(&SassLoop { header: 0, branch: 0x9c0, depth: 1 }));
     }
 
     #[test]
@@ -343,7 +414,39 @@ mod tests {
         let mut words = vec![(0x7918, 0); 0x9b];
         words.push((0xffff_f640_0000_8947, 0x000f_ea00_0383_ffff));
         let bytes = code(&words);
-        assert_eq!(SassFunction::new(&bytes, Arch::new(80)).loops().innermost(0), Some(&(0..0x9c0)));
+        let loops = SassFunction::new(&bytes, Arch::new(80)).loops([]);
+        assert_eq!(loops.innermost(0).map(|found| found.branch), Some(0x9b0));
+    }
+
+    /// `EXIT` and `RET`, as sm_90 has them, with and without a guard.
+    #[test]
+    fn what_has_a_condition_goes_on() {
+        assert!(is_unconditional(0x794d, 0x000f_ea00_0380_0000));
+        assert!(!is_unconditional(0x094d, 0x000f_ea00_0380_0000));
+        // `BRA`, `BRA P1`, `BRA.DIV UR4` and `BRA.CONV UR6`.
+        assert!(is_unconditional(0x0000_04b0_0000_7947, 0x000f_ea00_0383_ffff));
+        assert!(!is_unconditional(0x0000_04b0_0000_7947, 0x000f_ea00_0083_ffff));
+        assert!(!is_unconditional(0x0000_0002_0488_7947, 0x000f_ea00_0b83_ffff));
+        assert!(!is_unconditional(0x0000_0033_0600_7947, 0x000f_ea00_0b83_ffff));
+    }
+
+    #[test]
+    fn tables_lead_to_code_that_nothing_else_leads_to() {
+        // A loop: `BRX`, two cases that go on with the branch backwards, then `EXIT`.
+        let ahead = |instructions: u64| ((instructions * 4) << 16 | 0x7947, 0x0380_0000);
+        let back = (0xffff_fffc_00ec_0947, 0x0383_ffff);
+        let bytes = code(&[
+            (0x7918, 0),
+            (0x7949, 0x0383_ffff),
+            ahead(2),
+            (0x7918, 0),
+            (0x7918, 0),
+            back,
+            (0x794d, 0x0380_0000),
+        ]);
+        let loops = SassFunction::new(&bytes, Arch::new(90)).loops([]);
+        let depths: Vec<u32> = (0..7).map(|at| loops.depth(at * 16)).collect();
+        assert_eq!(depths, [0, 1, 1, 1, 1, 1, 0]);
     }
 
     #[test]

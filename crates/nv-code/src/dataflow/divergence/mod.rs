@@ -99,6 +99,11 @@ impl Divergence {
         self.warps.is_number_of_warp(at)
     }
 
+    /// Whether it does so in blocks of most shapes, where the shape of the block is not known.
+    pub fn may_be_number_of_warp(&self, at: usize) -> bool {
+        self.warps.may_be_number_of_warp(at)
+    }
+
     /// Temporal divergence: whether instruction `at` may read a value that threads computed in different iterations of
     /// a loop which they have left. `definitions` are the reaching definitions of that value.
     pub fn on_leaving(&self, definitions: &[usize], at: usize, loops: &PtxLoops) -> Option<bool> {
@@ -229,6 +234,7 @@ impl Search<'_> {
                 None => Level::Unknown,
             },
             _ if found.warps.is_number_of_warp(at) => Level::Same,
+            _ if found.warps.may_be_number_of_warp(at) => Level::Unknown,
             _ => operands(),
         };
         level.max(self.left[at])
@@ -326,13 +332,41 @@ mod tests {
     #[test]
     fn the_number_of_a_warp_is_uniform_where_the_shape_of_the_block_is_known() {
         assert_eq!(accesses("warps"), [UNIFORM, UNIFORM]);
-        let text = include_str!("uniformity.ptx").replace(".reqntid 256, 1, 1", ".maxntid 256, 1, 1");
-        let module = PtxModule::parse(&text).unwrap();
-        let flow = Flow::new(module.function("warps").unwrap());
-        let access =
-            flow.function.instructions.iter().position(|load| load.opcode() == Opcode::Ld && load.is_local_access());
-        let pointer = flow.pointer(flow.function.instructions[access.unwrap()].address().unwrap(), access.unwrap());
-        assert_eq!(pointer.index.uniformity(), Some(Uniformity::PerThread));
+        let first = |text: String| {
+            let module = PtxModule::parse(&text).unwrap();
+            let flow = Flow::new(module.function("warps").unwrap());
+            let all = &flow.function.instructions;
+            let access = all.iter().position(|load| load.opcode() == Opcode::Ld && load.is_local_access()).unwrap();
+            flow.pointer(all[access].address().unwrap(), access).index.uniformity()
+        };
+        let text = || include_str!("uniformity.ptx").replace(".reqntid 256, 1, 1", ".maxntid 256, 1, 1");
+        // A kernel of the first axis alone, and one that asks for the second: blocks of 48 × 2 threads are possible.
+        assert_eq!(first(text()), UNIFORM);
+        let asking = text().replace("%tid.x;", "%tid.x;\n\tmov.u32 \t%r99, %tid.y;");
+        assert_eq!(first(asking), None);
+        // Rows of 48 threads are known to split warps.
+        let split = include_str!("uniformity.ptx").replace(".reqntid 256, 1, 1", ".reqntid 48, 2, 1");
+        assert_eq!(first(split), Some(Uniformity::PerThread));
+    }
+
+    #[test]
+    fn what_is_loaded_from_one_address_is_uniform() {
+        // The address of a variable is an operand of its own kind.
+        let loaded = |index: &str| {
+            let flow_of = format!(
+                ".visible .entry k(\n.param .u32 k_param_0\n)\n{{\n.shared .align 4 .b8 side[32];\n\
+                 .local .align 4 .b8 __local_depot0[64];\nmov.u64 %SPL, __local_depot0;\nadd.u64 %rd1, %SPL, 0;\n\
+                 mov.u32 %t, %tid.x;\nld.param.u32 %n, [k_param_0];\nmov.u32 %s, side;\nshl.b32 %o, {index}, 2;\n\
+                 add.s32 %a, %s, %o;\nld.shared.u32 %i, [%a];\nmul.wide.u32 %rd3, %i, 4;\n\
+                 add.s64 %rd4, %rd1, %rd3;\nld.local.u32 %r1, [%rd4];\n}}\n"
+            );
+            let module = PtxModule::parse(&flow_of).unwrap();
+            let flow = Flow::new(&module.functions[0]);
+            let all = &flow.function.instructions;
+            let access = all.iter().position(|load| load.is_local_access()).unwrap();
+            flow.pointer(all[access].address().unwrap(), access).index.uniformity()
+        };
+        assert_eq!((loaded("%n"), loaded("%t")), (UNIFORM, Some(Uniformity::PerThread)));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use ptx_syntax::{Instruction, Modifier, Opcode, Operand, Reg, SpecialRegister, Type};
 
-use crate::dataflow::flow::operands::constant;
+use crate::dataflow::flow::operands::{constant, for_each_part};
 use crate::dataflow::reaching::Reaching;
 use crate::ptx::PtxFunction;
 
@@ -20,6 +20,8 @@ const WHOLE_WARP: i64 = 31;
 pub struct Warps {
     /// Each warp lies in one row of the block.
     is_in_row: bool,
+    /// Nothing tells the shape of the block: `threadIdx.x / 32` is uniform in most of them, and not in 48 × 2 threads.
+    is_shape_open: bool,
     /// By register: its constant value, if it has one.
     constants: Vec<Option<i64>>,
     /// By instruction: whether it computes the warp index or a value derived from it.
@@ -29,8 +31,13 @@ pub struct Warps {
 impl Warps {
     pub fn new(function: &PtxFunction, reaching: &Reaching<'_>) -> Self {
         // `.maxntid` bounds the product of the extents, not each of them: only `.reqntid` gives the shape.
+        let required = function.required_threads;
         let is_in_row = function.is_entry
-            && function.required_threads.is_some_and(|[x, y, z]| i64::from(x) % WARP == 0 || (y == 1 && z == 1));
+            && match required {
+                Some([x, y, z]) => i64::from(x) % WARP == 0 || (y == 1 && z == 1),
+                // In a block with a second axis, threads of a kernel that does not ask for it would do the same work.
+                None => has_one_axis(function),
+            };
         let mut constants = vec![None; function.registers.len()];
         for (register, constant_of) in (0..).map(Reg).zip(&mut constants) {
             let [only] = reaching.all(register) else { continue };
@@ -41,8 +48,9 @@ impl Warps {
                 *constant_of = Some(*value);
             }
         }
-        let mut warps = Self { is_in_row, constants, numbers: Vec::new() };
-        if is_in_row {
+        let is_shape_open = !is_in_row && required.is_none();
+        let mut warps = Self { is_in_row, is_shape_open, constants, numbers: Vec::new() };
+        if is_in_row || is_shape_open {
             let rows = Rows { function, reaching, warps: &warps };
             warps.numbers = (function.instructions.iter()).map(|instruction| rows.is_number(instruction)).collect();
         }
@@ -51,6 +59,15 @@ impl Warps {
 
     /// Whether an instruction computes a value that is uniform in a warp from thread indices: `threadIdx.x / 32`.
     pub fn is_number_of_warp(&self, at: usize) -> bool {
+        self.is_in_row && self.has_no_lane(at)
+    }
+
+    /// Whether that holds for blocks of most shapes, and the shape is not known.
+    pub fn may_be_number_of_warp(&self, at: usize) -> bool {
+        self.is_shape_open && self.has_no_lane(at)
+    }
+
+    fn has_no_lane(&self, at: usize) -> bool {
         self.numbers.get(at).copied().unwrap_or(false)
     }
 
@@ -81,6 +98,20 @@ impl Warps {
             operand => constant(operand),
         }
     }
+}
+
+/// Whether a kernel asks for the first axis of its block alone, and calls no function that may ask for another.
+fn has_one_axis(function: &PtxFunction) -> bool {
+    let is_other = |operand: &Operand| {
+        let mut found = false;
+        for_each_part(operand, &mut |part| {
+            use SpecialRegister::{NtidY, NtidZ, TidY, TidZ};
+            found |= matches!(part, Operand::Special(TidY | TidZ | NtidY | NtidZ));
+        });
+        found
+    };
+    let mut all = function.instructions.iter();
+    all.all(|instruction| instruction.opcode() != Opcode::Call && !instruction.operands.iter().any(is_other))
 }
 
 /// Follows values back to `threadIdx.x`.

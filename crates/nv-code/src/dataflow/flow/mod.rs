@@ -8,6 +8,7 @@ mod calls;
 mod induction;
 pub mod operands;
 mod origins;
+mod parameters;
 mod pointer;
 mod provenance;
 pub mod terms;
@@ -46,6 +47,8 @@ pub struct Flow<'a> {
     known_origins: RefCell<KnownOrigins>,
     calls: OnceCell<Vec<Call>>,
     divergence: OnceCell<Divergence>,
+    /// By register: the parameters that it derives from.
+    parameters: OnceCell<Vec<u64>>,
 }
 
 impl<'a> Flow<'a> {
@@ -63,6 +66,7 @@ impl<'a> Flow<'a> {
             known_origins: RefCell::default(),
             calls: OnceCell::new(),
             divergence: OnceCell::new(),
+            parameters: OnceCell::new(),
         }
     }
 

@@ -88,7 +88,7 @@ impl Flow<'_> {
     fn asked(&self, register: Reg, at: usize, offset: i64) -> Pointer {
         self.steps_left.set(MAX_STEPS);
         self.known_pointers.borrow_mut().is_cut = false;
-        self.settled(self.value_pointer(self.reaching.at(register, at)), offset)
+        self.settled(self.read_pointer(register, at), offset)
     }
 
     fn settled(&self, mut pointer: Pointer, offset: i64) -> Pointer {
@@ -110,9 +110,18 @@ impl Flow<'_> {
             return self.variable_pointer(variable, offset);
         }
         match register(operand) {
-            Some(register) => self.value_pointer(self.reaching.at(register, at)),
+            Some(register) => self.read_pointer(register, at),
             None => Pointer::to(Root::Unknown, None),
         }
+    }
+
+    /// The pointer that instruction `at` reads from a register. Behind a loop that threads leave in different iterations,
+    /// it differs even if it was the same in each iteration.
+    fn read_pointer(&self, register: Reg, at: usize) -> Pointer {
+        let value = self.reaching.at(register, at);
+        let mut pointer = self.value_pointer(value);
+        pointer.index.merge(Provenance::decision(self.on_leaving(value, at)));
+        pointer
     }
 
     /// Follows a value back to its roots. A cycle that returns to a value on the path contributes nothing. Results in
@@ -175,6 +184,7 @@ impl Flow<'_> {
                 Some(steps) => {
                     merged.index.induction = true;
                     merged.index.steps.extend(steps);
+                    merged.index.merge(Provenance::decision(self.divergence().of(register)));
                 }
                 None => {
                     merged.is_chosen = true;
@@ -340,6 +350,18 @@ mod tests {
             assert_eq!(chosen_by(&choice("%t")), Some(Uniformity::PerThread));
             assert_eq!(chosen_by(&choice("%n")), Some(Uniformity::Uniform));
         }
+    }
+
+    #[test]
+    fn a_stepped_pointer_differs_behind_a_loop_that_threads_leave_apart() {
+        let uniformity = |end: &str| {
+            let function = function(&format!(
+                "mov.u32 %t, %tid.x;\nadd.u64 %rd1, %SPL, 0;\nmov.u32 %i, 0;\n$L1:\nadd.s64 %rd1, %rd1, 4;\n\
+                 add.s32 %i, %i, 1;\nsetp.lt.s32 %p1, %i, {end};\n@%p1 bra $L1;\nld.local.u32 %r1, [%rd1];"
+            ));
+            pointer_of_last(&function).index.uniformity()
+        };
+        assert_eq!((uniformity("%n"), uniformity("%t")), (Some(Uniformity::Uniform), Some(Uniformity::PerThread)));
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Flow<'_> {
             }
             (None, Operand::Special(special)) => sources.merge(self.special(*special)),
             (None, part) if constant(part).is_some() => {}
-            (None, _) => sources.merge(Provenance::unknown()),
+            (None, part) => sources.merge(named(part)),
         });
         sources
     }
@@ -61,7 +61,7 @@ impl Flow<'_> {
     }
 
     /// Whether threads may hold a value from different iterations of a loop that they have left.
-    fn on_leaving(&self, value: Value, at: usize) -> Option<bool> {
+    pub(super) fn on_leaving(&self, value: Value, at: usize) -> Option<bool> {
         match self.loops.count() {
             0 => Some(false),
             _ => self.divergence().on_leaving(&self.reaching.definitions(value), at, &self.loops),
@@ -97,7 +97,9 @@ impl Flow<'_> {
                     induction: true,
                     induction_is_changed: term.is_changed,
                     steps,
-                    ..Provenance::constant()
+                    // A step behind a condition is taken by some threads only.
+                    divergent: self.divergence().of(register),
+                    ..Provenance::default()
                 },
                 // Merged by branches, or stepped in a way that is no induction.
                 None => Provenance::chosen(self.divergence().of(register)),
@@ -135,6 +137,9 @@ impl Flow<'_> {
             _ if self.divergence().is_number_of_warp(definition) => {
                 sources.merge(term.seen_as(Provenance { thread_index: true, ..Provenance::constant() }));
             }
+            _ if self.divergence().may_be_number_of_warp(definition) => {
+                sources.merge(term.seen_as(Provenance { thread_index: true, ..Provenance::default() }));
+            }
             opcode => {
                 // Sums and scaling keep an induction variable linear; `%`, `&`, `^` and the rest do not.
                 let keeps = matches!(
@@ -159,7 +164,7 @@ impl Flow<'_> {
                         (None, Operand::Special(special)) => sources.merge(term.seen_as(self.special(*special))),
                         (None, Operand::Sink) => {}
                         (None, part) if constant(part).is_some() => {}
-                        (None, _) => sources.merge(term.seen_as(Provenance::unknown())),
+                        (None, part) => sources.merge(term.seen_as(named(part))),
                     });
                 }
             }
@@ -183,6 +188,15 @@ impl Flow<'_> {
             Some(AddressBase::Symbol(name)) => name.starts_with("retval"),
             _ => false,
         }
+    }
+}
+
+/// The provenance of an operand that is no register and no number. The address of a variable is the same in all
+/// threads: so is what they load there, unless the variable is private.
+fn named(operand: &Operand) -> Provenance {
+    match operand {
+        Operand::Variable(..) | Operand::Symbol(..) => Provenance { divergent: Some(false), ..Provenance::unknown() },
+        _ => Provenance::unknown(),
     }
 }
 

@@ -1,0 +1,167 @@
+//! What holds registers where register pressure peaks, as far as the PTX tells: variables, and loads that the compiler
+//! moved out of a loop. The machine code is scheduled anew, so the numbers are those of the PTX.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use cuda_syntax::tree::{DeclarationKind, Mention};
+use cuda_syntax::{SyntaxTree, SyntaxTrees};
+use lmem_base::source::Span;
+use nv_code::dataflow::Flow;
+use nv_code::{PtxFunction, PtxModule};
+use ptx_syntax::{AddressBase, Block, Graph, Loop, Loops, Modifier, Opcode, Reg};
+
+use crate::live_values::Values;
+use crate::place::{Place, places};
+
+/// The peak of register pressure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peak {
+    /// The statement, in PTX order.
+    pub span: Option<Span>,
+    /// Machine registers that the live values need.
+    pub registers: u64,
+    /// The largest holder first; values that belong to no variable are left out.
+    pub holders: Vec<Holder>,
+}
+
+/// Values of one origin that are live at the peak.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The variable; for loads the array or pointer that they read, if it is known.
+    pub name: Option<String>,
+    /// Machine registers that the values need.
+    pub registers: u64,
+    pub values: u64,
+    /// The first statement that computes one of the values.
+    pub since: Option<Span>,
+    /// For loads that stand in a loop of the source and before it in the code: the header of the loop.
+    pub hoisted_from: Option<Span>,
+}
+
+/// What values are told apart by: the name, the place of its declaration, and the header of the loop of loads.
+type Key = (Option<String>, Option<Span>, Option<Span>);
+
+/// The peak of a function; `None` if nothing is alive.
+pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Option<Peak> {
+    let (at, live) = values.live_at_peak()?;
+    let first_place = |at: usize| {
+        let location = function.instructions.get(at)?.location;
+        places(trees, module, function, location).into_iter().next()
+    };
+    let graph = Graph::new(function);
+    let code = Code { function, values, loops: Loops::new(&graph, &graph.dominators()), graph, flow: OnceCell::new() };
+    let mut definitions: BTreeMap<Reg, Vec<usize>> = live.iter().map(|(register, _)| (*register, Vec::new())).collect();
+    for (at, instruction) in function.instructions.iter().enumerate() {
+        instruction.for_each_def(&mut |register| {
+            if let Some(known) = definitions.get_mut(&register) {
+                known.push(at);
+            }
+        });
+    }
+    let mut holders: BTreeMap<Key, Holder> = BTreeMap::new();
+    for (register, weight) in &live {
+        let own = definitions.get(register).map_or(&[][..], Vec::as_slice);
+        let hoisted = || match own {
+            [only] => code.hoisted(*register, *only, &first_place, trees),
+            _ => None,
+        };
+        let variable = || {
+            own.iter().find_map(|at| {
+                let (place, declaration) = values.variable(*at, module, trees)?;
+                let span = place.tree(trees).span(declaration.range.0..declaration.range.1);
+                Some((Some(declaration.name), span, None))
+            })
+        };
+        let Some(key) = hoisted().map(|(name, header)| (name, None, Some(header))).or_else(variable) else { continue };
+        let since = own.first().and_then(|at| first_place(*at)?.span(trees));
+        let holder = holders.entry(key.clone()).or_insert(Holder {
+            name: key.0,
+            registers: 0,
+            values: 0,
+            since: None,
+            hoisted_from: key.2,
+        });
+        holder.registers += weight.unsigned_abs();
+        holder.values += 1;
+        // Live values are visited in the order of their registers, not of the text.
+        let is_earlier = |known: &Span, new: &Span| known.file.path == new.file.path && new.start < known.start;
+        match (&holder.since, since) {
+            (Some(known), Some(new)) if is_earlier(known, &new) => holder.since = Some(new),
+            (None, new) => holder.since = new,
+            _ => {}
+        }
+    }
+    let mut holders: Vec<Holder> = holders.into_values().collect();
+    holders.sort_by_key(|holder| std::cmp::Reverse(holder.registers));
+    let registers = live.iter().map(|(_, weight)| weight.unsigned_abs()).sum();
+    Some(Peak { span: first_place(at).and_then(|place| place.span(trees)), registers, holders })
+}
+
+struct Code<'a> {
+    function: &'a PtxFunction,
+    values: &'a Values<'a>,
+    graph: Graph,
+    loops: Loops,
+    flow: OnceCell<Flow<'a>>,
+}
+
+impl Code<'_> {
+    /// For a load whose statement is in a source loop and whose code is before that loop: what it reads, and the
+    /// header of the loop.
+    fn hoisted(
+        &self,
+        register: Reg,
+        at: usize,
+        place_of: &dyn Fn(usize) -> Option<Place>,
+        trees: &SyntaxTrees<'_>,
+    ) -> Option<(Option<String>, Span)> {
+        let instruction = &self.function.instructions[at];
+        let is_load = instruction.opcode() == Opcode::Ld && !instruction.has(Modifier::Param);
+        let place = place_of(at).filter(|_| is_load)?;
+        let tree = place.tree(trees);
+        let around = tree.loops_around(place.offset);
+        let block = self.graph.block_of(at)?;
+        let header_of = |id: Loop| {
+            let latches = self.loops.all[id.index()].latches.iter();
+            let mut ends = latches.filter_map(|latch| place_of(self.graph.block(*latch).end as usize - 1));
+            ends.find_map(|end| {
+                let is_header = |range: &std::ops::Range<usize>| {
+                    (tree.line_of(range.start)..=tree.line_of(range.end)).contains(&(end.line as usize))
+                };
+                let own = around.iter().find(|found| end.tree == place.tree && is_header(&found.range))?;
+                tree.span(own.range.clone())
+            })
+        };
+        let uses = self.values.uses_of_register(register).iter().filter_map(|at| self.graph.block_of(*at));
+        let header = uses.flat_map(|used| self.left(block, used)).find_map(header_of)?;
+        let region = tree.region(place.offset)?;
+        let is_read = |mention: &&Mention| {
+            let is_pointer = mention.declaration.kind == DeclarationKind::Alias;
+            mention.is_read && is_pointer && self.may_read(at, &mention.declaration.name, place.offset, tree)
+        };
+        let mut names: Vec<String> =
+            tree.mentions(region).iter().filter(is_read).map(|mention| mention.declaration.name.clone()).collect();
+        names.sort();
+        names.dedup();
+        let [only] = names.as_slice() else { return Some((None, header)) };
+        Some((Some(only.clone()), header))
+    }
+
+    /// Whether a load's address may derive from a kernel's parameter; also if the name is none.
+    fn may_read(&self, at: usize, name: &str, offset: usize, tree: &SyntaxTree) -> bool {
+        let Some(AddressBase::Reg(base)) = self.function.instructions[at].address().map(|address| &address.base) else {
+            return true;
+        };
+        let parameters = tree.parameters_around(offset).unwrap_or_default();
+        let number = parameters.iter().position(|parameter| parameter == name);
+        let flow = self.flow.get_or_init(|| Flow::new(self.function));
+        number.is_none_or(|number| number >= 64 || flow.parameters_of(*base) >> number & 1 == 1)
+    }
+
+    /// The loops around a use that do not contain the definition.
+    fn left(&self, definition: Block, used: Block) -> Vec<Loop> {
+        let around = self.loops.around(used).map(|(id, _)| id);
+        around.filter(|id| !self.loops.contains(*id, definition)).collect()
+    }
+}

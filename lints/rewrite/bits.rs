@@ -1,0 +1,257 @@
+//! Keeps an array of flags as the bits of one integer: `bool seen[64]` becomes `unsigned long long seen`. A register
+//! holds it, and a computed index is a shift.
+//!
+//! Reading an element becomes a shift and a mask, writing one an `|=` or `&=` of its bit. Each index is evaluated where
+//! and as often as before. An index outside the array was undefined, and so is a shift by more bits than there are.
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Assignment, Binary, Field, Kind, Node};
+use cuda_syntax::identifiers::occurrences;
+use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
+use lmem_frame::StackObject;
+
+use super::Rewrite;
+use super::shared::columns::{before_statement, beside_others, uses, zero};
+use super::shared::declaration::{Declared, PrivateVariable, declared, private_variable};
+
+/// The integers for up to so many flags, with the suffix of their literals.
+const INTEGERS: [(i64, &str, &str); 2] = [(32, "unsigned", "u"), (64, "unsigned long long", "ull")];
+
+/// The array as bits of an integer, if every use is an element that is read or assigned.
+pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
+    let variable = private_variable(object).filter(|_| object.escapes().is_empty())?;
+    let name = object.variable.as_ref()?.name.clone();
+    let (edits, bits) = edits(&variable)?;
+    let rewrite = Rewrite::new(Applicability::MachineApplicable, edits);
+    let rewrite = rewrite.within_kernel(variable.is_of_kernel).keeping_loops(true);
+    Some(rewrite.suggestion(format!("keep `{name}` as the bits of a {bits}-bit integer")))
+}
+
+/// The edits, and the number of bits of the integer.
+fn edits(variable: &PrivateVariable) -> Option<(Vec<Edit>, i64)> {
+    let tree = &*variable.tree;
+    let declared = declared(tree, variable.offset)?;
+    let type_node = declared.statement.field(Field::Type)?;
+    let elements = declared.elements(tree)?;
+    let is_of_flags = tree.slice(type_node) == "bool" && !declared.is_of_pointers;
+    let (bits, type_text, suffix) = INTEGERS.into_iter().find(|(bits, ..)| (1..=*bits).contains(&elements))?;
+    let starts_at_zero = match declared.initializer {
+        Some(initializer) => zero(tree, &declared, initializer).is_some(),
+        None => true,
+    };
+    if !is_of_flags || !starts_at_zero {
+        return None;
+    }
+    let flags = Flags { tree, name: tree.slice(declared.name), one: format!("1{suffix}") };
+    let mut edits = flags.declaration(&declared, type_node, type_text)?;
+    let root = tree.root()?;
+    for used in uses(tree, &declared)? {
+        let name = root.descendant_for_byte_range(used.name.start, used.name.end)?;
+        let element = name.parent().filter(|element| element.end_byte() == used.end)?;
+        edits.extend(flags.element(element)?);
+    }
+    Some((edits, bits))
+}
+
+struct Flags<'t> {
+    tree: &'t SyntaxTree,
+    name: &'t str,
+    /// The lowest bit, as a literal of the integer's type.
+    one: String,
+}
+
+impl Flags<'_> {
+    /// All flags are false at first: where the array had no initializer, its elements had any value.
+    fn declaration(&self, declared: &Declared<'_>, type_node: Node<'_>, type_text: &str) -> Option<Vec<Edit>> {
+        let Self { tree, name, .. } = self;
+        let Some(removed) = beside_others(tree, declared)? else {
+            let edits = [
+                tree.replacement(type_node.byte_range(), type_text)?,
+                tree.replacement(declared.whole.byte_range(), &format!("{name} = 0"))?,
+            ];
+            return Some(edits.into());
+        };
+        let inserted = before_statement(tree, declared.statement, &format!("{type_text} {name} = 0;"))?;
+        Some(vec![inserted, tree.replacement(removed, "")?])
+    }
+
+    /// The edits for `seen[index]`.
+    fn element(&self, element: Node<'_>) -> Option<Vec<Edit>> {
+        let list = element.field(Field::Indices)?;
+        let index = list.named_child(0).filter(|_| list.named_child_count() == 1)?;
+        let parent = element.parent()?;
+        match Assignment::of(parent) {
+            Some(assignment) if assignment.left() == Some(element) => {
+                let is_statement = parent.parent()?.kind() == Kind::ExpressionStatement;
+                self.assigned(element, index, assignment.right().filter(|_| is_statement && assignment.is_plain())?)
+            }
+            _ if is_other_lvalue(element) => None,
+            _ => self.read(element, index),
+        }
+    }
+
+    /// `(seen >> index & 1)`; with `!= 0` where the type may matter.
+    fn read(&self, element: Node<'_>, index: Node<'_>) -> Option<Vec<Edit>> {
+        let (open, close) = parentheses(index);
+        let has_parentheses = || {
+            let parent = element.parent().map(Node::kind);
+            matches!(parent, Some(Kind::ConditionClause | Kind::ParenthesizedExpression))
+        };
+        let (start, end) = match is_condition(element) {
+            true if has_parentheses() => (format!("{} >> {open}", self.name), format!("{close} & 1")),
+            true => (format!("({} >> {open}", self.name), format!("{close} & 1)")),
+            false => (format!("(({} >> {open}", self.name), format!("{close} & 1) != 0)")),
+        };
+        self.around(element, index, &start, element.end_byte(), &end)
+    }
+
+    /// `seen |= 1u << index;`
+    fn assigned(&self, element: Node<'_>, index: Node<'_>, value: Node<'_>) -> Option<Vec<Edit>> {
+        let Self { tree, name, one } = self;
+        let (open, close) = parentheses(index);
+        let end = value.end_byte();
+        match tree.slice(value) {
+            "true" | "1" => self.around(element, index, &format!("{name} |= {one} << {open}"), end, close),
+            "false" | "0" => {
+                self.around(element, index, &format!("{name} &= ~({one} << {open}"), end, &format!("{close})"))
+            }
+            _ => {
+                // The index is written twice and evaluated once, after the value, as in an assignment.
+                let index = tree.slice(index);
+                if occurrences(index, name).next().is_some() {
+                    return None;
+                }
+                let bit = format!("{one} << {open}{index}{close}");
+                let edits = [
+                    tree.replacement(element.start_byte()..value.start_byte(), &format!("{name} = ("))?,
+                    tree.insertion(end, &format!(") ? {name} | {bit} : {name} & ~({bit})"))?,
+                ];
+                Some(edits.into())
+            }
+        }
+    }
+
+    /// Replaces what stands before and behind an index, up to `end`.
+    fn around(&self, element: Node<'_>, index: Node<'_>, before: &str, end: usize, behind: &str) -> Option<Vec<Edit>> {
+        let edits = [
+            self.tree.replacement(element.start_byte()..index.start_byte(), before)?,
+            self.tree.replacement(index.end_byte()..end, behind)?,
+        ];
+        Some(edits.into())
+    }
+}
+
+/// Parentheses around an expression that may bind less tightly than a shift.
+fn parentheses(index: Node<'_>) -> (&'static str, &'static str) {
+    match index.kind() {
+        Kind::Identifier
+        | Kind::NumberLiteral
+        | Kind::SubscriptExpression
+        | Kind::FieldExpression
+        | Kind::CallExpression
+        | Kind::ParenthesizedExpression => ("", ""),
+        _ => ("(", ")"),
+    }
+}
+
+/// Whether only zero or not matters of an expression's value.
+fn is_condition(expression: Node<'_>) -> bool {
+    let Some(parent) = expression.parent() else { return false };
+    match parent.kind() {
+        Kind::UnaryExpression => parent.operator() == Some("!"),
+        Kind::BinaryExpression => matches!(Binary::of(parent).and_then(Binary::operator), Some("&&" | "||")),
+        Kind::ConditionClause => true,
+        Kind::ParenthesizedExpression => is_condition(parent),
+        Kind::ConditionalExpression | Kind::WhileStatement | Kind::DoStatement | Kind::ForStatement => {
+            parent.field(Field::Condition) == Some(expression)
+        }
+        _ => false,
+    }
+}
+
+/// Whether an element is changed other than by a plain assignment, or a reference is bound to it.
+fn is_other_lvalue(element: Node<'_>) -> bool {
+    let Some(parent) = element.parent() else { return true };
+    match parent.kind() {
+        Kind::UpdateExpression => true,
+        Kind::InitDeclarator => {
+            parent.field(Field::Declarator).is_none_or(|declarator| declarator.kind() == Kind::ReferenceDeclarator)
+        }
+        Kind::ParenthesizedExpression => is_other_lvalue(parent),
+        _ => Assignment::of(parent).is_some_and(|assignment| assignment.left() == Some(element)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use lmem_base::edit::apply;
+
+    /// The body with the flags `seen` as bits.
+    fn bits(body: &str) -> Option<String> {
+        let head = "__global__ void k(const int* in, int* out, int n) {\n";
+        let text = format!("{head}{body}\n}}\n");
+        let tree = Rc::new(SyntaxTree::example("a.cu", &text));
+        let offset = head.len() + occurrences(body, "seen").next()?;
+        let (edits, _) = edits(&PrivateVariable::at(&tree, offset)?)?;
+        let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
+        Some(edited.strip_prefix(head)?.strip_suffix("\n}\n")?.to_string())
+    }
+
+    #[test]
+    fn flags_become_bits() {
+        for (before, after) in [
+            (
+                "bool seen[64] = {false}; if (!seen[in[n] & 63]) seen[in[n] & 63] = true;",
+                "unsigned long long seen = 0; if (!(seen >> (in[n] & 63) & 1)) seen |= 1ull << (in[n] & 63);",
+            ),
+            ("bool seen[8] = {}; if (seen[n]) n = 1;", "unsigned seen = 0; if (seen >> n & 1) n = 1;"),
+            (
+                "bool seen[26]; for (int i = 0; i < 26; ++i) seen[i] = false;",
+                "unsigned seen = 0; for (int i = 0; i < 26; ++i) seen &= ~(1u << i);",
+            ),
+            (
+                "bool seen[8] = {}; out[n] = seen[n] + 1; while (n && seen[in[0]]) n = in[n];",
+                "unsigned seen = 0; out[n] = ((seen >> n & 1) != 0) + 1; while (n && (seen >> in[0] & 1)) n = in[n];",
+            ),
+            (
+                "bool seen[8] = {}; seen[n] = in[n] > seen[n + 1];",
+                "unsigned seen = 0; seen = (in[n] > ((seen >> (n + 1) & 1) != 0)) ? seen | 1u << n : seen & ~(1u << n);",
+            ),
+            // The value's own index has another element of the array.
+            (
+                "bool seen[8] = {}; seen[seen[n] ? 1 : 2] = true;",
+                "unsigned seen = 0; seen |= 1u << ((seen >> n & 1) ? 1 : 2);",
+            ),
+        ] {
+            assert_eq!(bits(before).as_deref(), Some(after), "{before}");
+        }
+    }
+
+    #[test]
+    fn what_is_more_than_flags_is_left_alone() {
+        for body in [
+            "bool seen[65] = {}; seen[n] = true;",
+            "bool seen[4][4] = {}; seen[n][n] = true;",
+            "int seen[8] = {}; seen[n] = 1;",
+            "volatile bool seen[8] = {}; seen[n] = true;",
+            "bool seen[8] = {true}; seen[n] = true;",
+            // Used as a whole, or by reference.
+            "bool seen[8] = {}; f(seen);",
+            "bool seen[8] = {}; bool* p = &seen[n]; *p = true;",
+            "bool seen[8] = {}; const bool& one = seen[n]; seen[n] = true; out[0] = one;",
+            "bool seen[8] = {}; for (bool one : seen) out[0] += one;",
+            // The value of an assignment, and other assignments.
+            "bool seen[8] = {}; out[0] = seen[n] = true;",
+            "bool seen[8] = {}; seen[0] = seen[n] = true;",
+            "bool seen[8] = {}; seen[n] |= in[n] > 0;",
+            "bool seen[8] = {}; (seen[n]) = true;",
+            // The index would be written twice, with the array in it.
+            "bool seen[8] = {}; seen[seen[n] ? 1 : 2] = in[n] > 0;",
+        ] {
+            assert_eq!(bits(body), None, "{body}");
+        }
+    }
+}
