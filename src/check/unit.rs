@@ -212,7 +212,8 @@ impl Compilers<'_> {
         let artifacts = compiler.compile(&mirror.unit, target)?;
         let mut measured = Measured::of(&artifacts);
         if let Some(before) = self.original(overlay.unit, target) {
-            measured.results = self.comparer.results(&before, &artifacts.ptx, &overlay.threads);
+            let results = self.comparer.results(&before, &artifacts.ptx, &overlay.threads);
+            (measured.results, measured.executed) = (results.functions, results.executed);
         }
         Ok(measured)
     }

@@ -124,6 +124,7 @@ pub(super) fn proven() -> Diagnostic {
         before: footprint(128, 31),
         after: footprint(0, 46),
         results: None,
+        speedup: None,
     });
     let verification = Some(Verification { kernels: verified.collect() });
     let file = &found.primary.as_ref().expect("the sample has a place").span.file;

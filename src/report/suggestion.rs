@@ -120,7 +120,8 @@ pub(super) fn text(
     let equals = paint("=", "34");
     let open = if suggestion.is_proven() { "" } else { "not verified (not compiled)" };
     let figures = figures.unwrap_or(open);
-    for said in joined(figures, results(suggestion), MAX_COLUMNS.saturating_sub(width + 3)) {
+    let speedup = speedup(suggestion).filter(|_| cx.full);
+    for said in joined(figures, results(suggestion), MAX_COLUMNS.saturating_sub(width + 3)).into_iter().chain(speedup) {
         for (index, line) in wrapped(&said, width + 3, "").lines().enumerate() {
             let mark = if index == 0 { equals.as_str() } else { " " };
             lines.push(format!("{:width$} {mark} {line}", ""));
@@ -142,6 +143,11 @@ fn joined(figures: &str, results: Option<String>, columns: usize) -> Vec<String>
 /// The results of the edited kernels, if they were run.
 fn results(suggestion: &Suggestion) -> Option<String> {
     suggestion.verification.as_ref()?.results().map(|results| results.to_string())
+}
+
+/// The estimated gain of the edited kernels, if they were run.
+fn speedup(suggestion: &Suggestion) -> Option<String> {
+    Some(format!("estimated {}", suggestion.verification.as_ref()?.speedup()?))
 }
 
 /// The title, and that the edit was compiled.
@@ -167,7 +173,9 @@ fn cut(line: &str) -> String {
 mod tests {
     use super::*;
     use crate::report::samples;
-    use lmem_base::diagnostic::{Applicability, Comparison, Footprint, ResourceUsage, Verification, VerifiedKernel};
+    use lmem_base::diagnostic::{
+        Applicability, Comparison, Footprint, ResourceUsage, Speedup, Verification, VerifiedKernel,
+    };
     use lmem_base::source::Span;
     use snapbox::{IntoData, assert_data_eq, str};
 
@@ -187,6 +195,7 @@ mod tests {
             before: footprint(128, 31, 100),
             after: footprint(0, 46, 62),
             results: Some(Comparison::Same { launches: 24 }),
+            speedup: Some(Speedup { percent: 160, low_percent: 86, high_percent: 358 }),
         };
         Suggestion {
             title: "unroll the loops".into(),
@@ -204,6 +213,16 @@ mod tests {
         let packages = samples::packages();
         let cx = Context { full, ..samples::context(&packages) };
         text(suggestion, None, None, &cx)
+    }
+
+    #[test]
+    fn estimates_are_shown_in_full_reports() {
+        assert!(
+            shown(&suggestion(), true).ends_with(" = estimated 1.6× faster (0.9–3.6)\n"),
+            "{}",
+            shown(&suggestion(), true)
+        );
+        assert!(!shown(&suggestion(), false).contains("estimated"));
     }
 
     #[test]

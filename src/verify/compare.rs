@@ -2,8 +2,9 @@
 
 use thiserror::Error;
 
-use lmem_base::diagnostic::Footprint;
+use lmem_base::diagnostic::{Footprint, Speedup};
 use lmem_base::gpu::Arch;
+use lmem_compare::estimate::{self, Executed, Usage};
 use nv_code::ComputedCosts;
 
 use super::measure::{Function, Measured};
@@ -44,6 +45,8 @@ pub enum Fault {
     Room(u32, u32),
     #[error("estimated cost {}", rise(*.0, *.1))]
     Work(u64, u64),
+    #[error("estimated {0}")]
+    Slower(Speedup),
     #[error("more local memory in another function")]
     OtherFunction,
     #[error("a kernel of the finding does not read the edited file")]
@@ -55,7 +58,7 @@ pub enum Fault {
 impl Fault {
     /// Whether the approach itself does not help, not only these edits.
     pub fn is_of_the_idea(&self) -> bool {
-        matches!(self, Self::NoGain | Self::Occupancy | Self::Work(..) | Self::Room(..))
+        matches!(self, Self::NoGain | Self::Occupancy | Self::Work(..) | Self::Room(..) | Self::Slower(_))
     }
 }
 
@@ -100,6 +103,32 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Resul
     match crowded(before, after, terms) {
         Some((free, left)) if !is_paid(old.work, new.work, free, left) => Err(Fault::Room(free, left)),
         _ => Ok((old, new)),
+    }
+}
+
+/// How much faster a kernel becomes, from what both versions execute. `None` if they were not run.
+///
+/// # Errors
+/// It becomes slower.
+pub fn speedup(
+    before: &Function,
+    after: Option<&Function>,
+    executed: Option<&Executed>,
+    terms: Terms,
+) -> Result<Option<Speedup>, Fault> {
+    let usage = |function: &Function| {
+        let warps = resident(function, terms)?.warps;
+        let spilled = function.spilled();
+        // A frame of unknown size is at least not empty.
+        let stack_frame = function.usage.stack_frame.max(u64::from(function.stack_is_unknown));
+        Some(Usage { warps, stack_frame, spilled })
+    };
+    let estimated = executed
+        .zip(after)
+        .and_then(|(executed, after)| estimate::estimate(executed, usage(before)?, usage(after)?, terms.arch));
+    match estimated {
+        Some(speedup) if speedup.is_slower() => Err(Fault::Slower(speedup)),
+        estimated => Ok(estimated),
     }
 }
 
@@ -170,6 +199,7 @@ fn footprint(function: &Function, occupancy: Option<Occupancy>, work: u64) -> Fo
 mod tests {
     use super::*;
     use lmem_base::diagnostic::ResourceUsage;
+    use lmem_compare::estimate::Counts;
     use nv_code::{SassFunction, Work};
 
     const TERMS: Terms = Terms {
@@ -245,6 +275,27 @@ mod tests {
     #[test]
     fn more_work_than_was_saved_is_too_much() {
         assert_eq!(fault(&function(128, 0, 32, 100), &function(0, 0, 32, 104)), Some(Fault::Work(100, 104)));
+    }
+
+    #[test]
+    fn a_kernel_that_executes_more_is_refuted() {
+        let counts = |issued: u64, local: u64| Counts {
+            warps: 2,
+            issued,
+            code: 500,
+            local_accesses: local,
+            local_lines: local,
+            ..Counts::default()
+        };
+        let (before, after) = (function(128, 0, 32, 100), function(0, 0, 32, 50));
+        let of = |executed: &Executed| speedup(&before, Some(&after), Some(executed), TERMS);
+        let chain = Executed { before: counts(10_000, 20), after: counts(90_000, 0) };
+        let fault = of(&chain).unwrap_err();
+        assert!(fault.is_of_the_idea() && fault.to_string().ends_with("× slower"), "{fault}");
+        let faster = of(&Executed { before: counts(10_000, 2_000), after: counts(9_000, 0) }).unwrap();
+        assert!(faster.is_some_and(|speedup| speedup.percent > 200 && !speedup.is_slower()), "{faster:?}");
+        assert_eq!(speedup(&before, Some(&after), None, TERMS), Ok(None));
+        assert_eq!(speedup(&before, None, Some(&chain), TERMS), Ok(None));
     }
 
     #[test]

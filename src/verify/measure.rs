@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use lmem_base::diagnostic::{Comparison, ResourceUsage};
+use lmem_compare::estimate::Executed;
 use lmem_unit::Artifacts;
 use nv_code::{Cubin, FunctionUsage, PtxasLog, SassFunction, Work};
 
@@ -50,6 +51,9 @@ pub struct Measured {
     /// By function: the comparison of its results before and after the edits. Empty for a unit without edits.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub results: BTreeMap<String, Comparison>,
+    /// By kernel: what both versions execute in one of the compared launches.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub executed: BTreeMap<String, Executed>,
 }
 
 /// Figures of one function.
@@ -73,7 +77,7 @@ impl Measured {
     /// The figures from ptxas's log.
     pub fn of_log(log: &PtxasLog) -> Self {
         let functions = log.functions.iter().map(|(name, function)| (canonical(name), of_usage(function)));
-        Self { functions: functions.collect(), results: BTreeMap::new() }
+        Self { functions: functions.collect(), ..Self::default() }
     }
 
     /// All figures; the work is estimated from the machine code.

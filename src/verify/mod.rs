@@ -521,7 +521,9 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             costs: computed_costs(kernel.bytes / ELEMENT_BYTES, is_per_thread),
         };
         let results = after.results.get(&name).cloned();
-        let (before, after) = compare::judge(before, after.functions.get(&name), terms)?;
+        let edited = after.functions.get(&name);
+        let speedup = compare::speedup(before, edited, after.executed.get(&name), terms);
+        let (before, after) = compare::judge(before, edited, terms)?;
         let verified = VerifiedKernel {
             name: kernel.name.clone(),
             mangled: kernel.mangled.clone(),
@@ -529,6 +531,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             before,
             after,
             results,
+            speedup: speedup?,
         };
         judged.push(((kernel.mangled.as_str(), kernel.arch.as_str()), verified));
     }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 use lmem_base::diagnostic::{Applicability, Comparison, Verification};
-use lmem_compare::{Terms, Versions};
+use lmem_compare::estimate::Executed;
+use lmem_compare::{Compared, Terms, Versions};
 use lmem_unit::{Artifacts, TranslationUnit};
 
 use super::Candidate;
@@ -14,8 +15,13 @@ use crate::compile::unit::Target;
 /// Limit on the kernels of a unit that are run; an edit of a header may change hundreds.
 const MOST_KERNELS: usize = 64;
 
-/// Comparisons by function.
-type Results = BTreeMap<String, Comparison>;
+/// What running both versions of a unit's kernels showed.
+#[derive(Debug, Clone, Default)]
+pub struct Results {
+    pub functions: BTreeMap<String, Comparison>,
+    /// By kernel.
+    pub executed: BTreeMap<String, Executed>,
+}
 
 /// Compares the results of units with and without edits. Each pair of texts is compared once, as the PTX of different
 /// architectures is mostly the same.
@@ -103,7 +109,7 @@ fn is_code(line: &str) -> bool {
 }
 
 fn compared(before: &Original, after: &str, threads: &BTreeMap<String, u32>) -> Results {
-    let mut results = Results::new();
+    let mut results = Results::default();
     let Some(versions) = Versions::new(&before.ptx, after) else { return results };
     let mut kernels: Vec<&str> = versions.kernels().collect();
     // If there are too many, kernels that an edit is for come first.
@@ -111,17 +117,18 @@ fn compared(before: &Original, after: &str, threads: &BTreeMap<String, u32>) -> 
     let all = kernels.clone();
     let mut count = 0;
     for kernel in kernels {
-        let outcome = match count {
+        let Compared { results: outcome, executed } = match count {
             0..MOST_KERNELS => {
                 let inner_length = before.inner_length(kernel, &all);
                 versions.compare(kernel, Terms { threads: threads.get(kernel).copied(), inner_length })
             }
-            _ => Comparison::NotCompared { why: "too many kernels".to_string() },
+            _ => Compared::without_counts(Comparison::NotCompared { why: "too many kernels".to_string() }),
         };
         count += usize::from(outcome != Comparison::Unchanged);
+        results.executed.extend(executed.map(|executed| (kernel.to_string(), executed)));
         for function in versions.functions(kernel) {
-            let known = results.remove(&function).unwrap_or(Comparison::Unchanged);
-            results.insert(function, known.and(outcome.clone()));
+            let known = results.functions.remove(&function).unwrap_or(Comparison::Unchanged);
+            results.functions.insert(function, known.and(outcome.clone()));
         }
     }
     results
@@ -172,9 +179,13 @@ mod tests {
         ld.param.u64 %rd1, [out];\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\nmul.wide.u32 %rd2, %r2, 4;\n\
         add.s64 %rd1, %rd1, %rd2;\nmul.lo.s32 %r1, %r1, 3;\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
 
-    fn result(after: &str) -> Comparison {
+    fn results(after: &str) -> Results {
         let original = Original { ptx: KERNEL.to_string(), ..Original::default() };
-        Comparer::default().results(&original, after, &BTreeMap::new()).remove("k").unwrap()
+        Comparer::default().results(&original, after, &BTreeMap::new())
+    }
+
+    fn result(after: &str) -> Comparison {
+        results(after).functions.remove("k").unwrap()
     }
 
     #[test]
@@ -183,6 +194,9 @@ mod tests {
         assert_eq!(result(&moved), Comparison::Unchanged);
         let same = KERNEL.replace("mul.lo.s32 %r1, %r1, 3", "add.s32 %r3, %r1, %r1;\nadd.s32 %r1, %r3, %r1");
         assert_eq!(result(&same), Comparison::Same { launches: 24 });
+        let executed = results(&same).executed.remove("k").unwrap();
+        assert!(executed.before.issued < executed.after.issued, "{executed:?}");
+        assert!(results(&moved).executed.is_empty());
         assert!(matches!(result(&KERNEL.replace("%r1, 3", "%r1, 5")), Comparison::Different { .. }));
     }
 
@@ -196,6 +210,7 @@ mod tests {
                 before: Default::default(),
                 after: Default::default(),
                 results,
+                speedup: None,
             }],
         };
         let digits = Comparison::LastDigits { launches: 9, relative_e15: 240_000_000 };

@@ -15,7 +15,7 @@ fn main() {
     let Some(versions) = Versions::new(&before, &after) else { return println!("no PTX") };
     for kernel in versions.kernels() {
         let start = Instant::now();
-        let results = versions.compare(kernel, Terms { threads, ..Terms::default() });
+        let results = versions.compare(kernel, Terms { threads, ..Terms::default() }).results;
         println!("{:7.1} ms {kernel}: {results}", start.elapsed().as_secs_f64() * 1e3);
     }
 }

@@ -6,11 +6,14 @@
 //! reads unwritten memory. Then another launch is drawn; the failed one narrows the range of the integers
 //! (`search.rs`).
 //!
+//! The longest of these launches also shows what both versions execute, from which [`estimate`] predicts their time.
+//!
 //! All bytes written to global memory must be equal. Floating-point numbers may differ in the last digits, which is
 //! reported.
 
 mod difference;
 mod draw;
+pub mod estimate;
 mod parameters;
 mod recipe;
 mod same;
@@ -18,11 +21,26 @@ mod search;
 
 use std::collections::BTreeSet;
 
+use estimate::Executed;
 use lmem_base::diagnostic::Comparison;
 use ptx_machine::Program;
 use ptx_syntax::{Module, Operand, SpecialRegister};
 
 pub use search::Terms;
+
+/// What running both versions of a kernel showed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compared {
+    pub results: Comparison,
+    /// `None` unless the results were compared and are equal, or nearly so.
+    pub executed: Option<Executed>,
+}
+
+impl Compared {
+    pub fn without_counts(results: Comparison) -> Self {
+        Self { results, executed: None }
+    }
+}
 
 /// Both versions of a unit's PTX. Names must be equal in both; the caller has to remove hashes of file names.
 #[derive(Debug)]
@@ -52,12 +70,12 @@ impl Versions {
     }
 
     /// Compares both versions of a kernel.
-    pub fn compare(&self, kernel: &str, terms: Terms) -> Comparison {
-        let not_compared = |why: &str| Comparison::NotCompared { why: why.to_string() };
+    pub fn compare(&self, kernel: &str, terms: Terms) -> Compared {
+        let not_compared = |why: &str| Compared::without_counts(Comparison::NotCompared { why: why.to_string() });
         let programs = (Program::new(&self.before, kernel), Program::new(&self.after, kernel));
         let (Ok(before), Ok(after)) = programs else { return not_compared("the kernel cannot be read") };
         if same::is_same_code(&self.before, &self.after, &before, &after) {
-            return Comparison::Unchanged;
+            return Compared::without_counts(Comparison::Unchanged);
         }
         let sizes =
             |program: &Program| -> Vec<u64> { program.kernel().inputs().map(|(_, input)| input.bytes).collect() };

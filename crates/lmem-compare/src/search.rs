@@ -12,8 +12,10 @@ use lmem_base::diagnostic::Comparison;
 use ptx_machine::{Class, End, Events, Fault, Launch, Memory, Origin, Outcome, Program};
 use ptx_syntax::{Linkage, Module, Operand, Space, SpecialRegister};
 
+use crate::Compared;
 use crate::difference::{Difference, between};
 use crate::draw::{Drawn, Elements, mix};
+use crate::estimate::{Counts, Executed};
 use crate::parameters::Parameters;
 use crate::recipe::{RESTS, Recipe, Rest, SPREADS, Spread};
 
@@ -86,6 +88,7 @@ enum Reason {
 }
 
 struct Search<'a> {
+    modules: [&'a Module; 2],
     before: &'a Program,
     after: &'a Program,
     parameters: Parameters,
@@ -107,11 +110,12 @@ struct Search<'a> {
 }
 
 /// Runs both versions until the result is certain enough.
-pub(crate) fn run(module: &Module, other: &Module, before: &Program, after: &Program, terms: Terms) -> Comparison {
+pub(crate) fn run(module: &Module, other: &Module, before: &Program, after: &Program, terms: Terms) -> Compared {
     let parameters = Parameters::new(before, after);
     let shape = Shape::of(module, before).and(Shape::of(other, after));
     let most = vec![0; parameters.integers.len()];
     let mut search = Search {
+        modules: [module, other],
         before,
         after,
         parameters,
@@ -128,7 +132,7 @@ pub(crate) fn run(module: &Module, other: &Module, before: &Program, after: &Pro
         rest: Rest::Integers,
     };
     if let Err(why) = search.narrow() {
-        return Comparison::NotCompared { why };
+        return Compared::without_counts(Comparison::NotCompared { why });
     }
     search.widen();
     search.launch()
@@ -326,7 +330,8 @@ impl Search<'_> {
     }
 
     /// Runs both versions on launches that the original accepts.
-    fn launch(&mut self) -> Comparison {
+    fn launch(&mut self) -> Compared {
+        let mut longest: Option<(u64, Recipe)> = None;
         let (mut launches, mut digits, mut unknown) = (0, None, None);
         for number in 0..DRAWS {
             if launches >= LAUNCHES || (self.work > WORK && launches >= FEWEST) || self.work > 2 * WORK {
@@ -341,25 +346,49 @@ impl Search<'_> {
                 }
                 Err(_) => continue,
             };
+            let work = outcome.0.outcome.warp_instructions;
             match self.both(&recipe, outcome) {
                 Ok(None) => {}
-                Ok(Some(Difference::None)) => launches += 1,
-                Ok(Some(Difference::Digits(apart))) => {
-                    launches += 1;
-                    digits = digits.max(Some(apart));
-                }
                 Ok(Some(Difference::Bytes(what, _))) => {
-                    return Comparison::Different { what: self.told(&recipe, &what) };
+                    return Compared::without_counts(Comparison::Different { what: self.told(&recipe, &what) });
+                }
+                Ok(Some(found)) => {
+                    launches += 1;
+                    if let Difference::Digits(apart) = found {
+                        digits = digits.max(Some(apart));
+                    }
+                    if longest.as_ref().is_none_or(|(other, _)| work > *other) {
+                        longest = Some((work, recipe));
+                    }
                 }
                 Err(what) => unknown = Some(what),
             }
         }
-        match (unknown, digits) {
+        let results = match (unknown, digits) {
             (Some(what), _) => Comparison::NotCompared { why: quoted(&what) },
             _ if launches < FEWEST => Comparison::NotCompared { why: "too few launches write anything".to_string() },
             (None, Some(relative_e15)) => Comparison::LastDigits { launches, relative_e15 },
             (None, None) => Comparison::Same { launches },
+        };
+        match (&results, longest) {
+            (Comparison::NotCompared { .. }, _) | (_, None) => Compared::without_counts(results),
+            (_, Some((_, recipe))) => Compared { results, executed: self.counted(&recipe) },
         }
+    }
+
+    /// What both versions execute in one of the launches that were compared. The one with the most work is run again
+    /// for this, as counting accesses takes time.
+    fn counted(&self, recipe: &Recipe) -> Option<Executed> {
+        let elements = Elements::default();
+        let counts = |program: &Program, module: &Module| {
+            let (mut launch, mut memory) = self.prepared(recipe, &elements);
+            launch.limits.count_accesses = true;
+            launch.limits.warp_instructions = LAUNCH_LIMIT * HOPELESS;
+            let outcome = program.run(&launch, &mut memory);
+            (outcome.end == End::Completed).then(|| Counts::of(module, program, &launch, &outcome))
+        };
+        let [module, other] = self.modules;
+        Some(Executed { before: counts(self.before, module)?, after: counts(self.after, other)? })
     }
 
     /// A description of a launch and its result.
@@ -545,11 +574,7 @@ impl Search<'_> {
         (limit, turn): (u64, u64),
         reversed: bool,
     ) -> Ran {
-        let mut memory = Memory::new(Drawn { recipe: recipe.clone(), elements: Elements::clone(elements) });
-        let mut launch = Launch::new(1, 1);
-        (launch.grid, launch.block) = (recipe.grid, recipe.block);
-        launch.dynamic_shared = if self.shape.has_dynamic_shared { SHARED } else { 0 };
-        launch.parameters = self.parameters.bytes(&mut memory, recipe);
+        let (mut launch, mut memory) = self.prepared(recipe, elements);
         launch.limits.warp_instructions = limit;
         launch.limits.turn = turn;
         launch.limits.reversed = reversed;
@@ -559,6 +584,15 @@ impl Search<'_> {
         let outcome = program.run(&launch, &mut memory);
         self.work += outcome.warp_instructions;
         Ran { outcome, memory }
+    }
+
+    fn prepared(&self, recipe: &Recipe, elements: &Elements) -> (Launch, Memory) {
+        let mut memory = Memory::new(Drawn { recipe: recipe.clone(), elements: Elements::clone(elements) });
+        let mut launch = Launch::new(1, 1);
+        (launch.grid, launch.block) = (recipe.grid, recipe.block);
+        launch.dynamic_shared = if self.shape.has_dynamic_shared { SHARED } else { 0 };
+        launch.parameters = self.parameters.bytes(&mut memory, recipe);
+        (launch, memory)
     }
 }
 

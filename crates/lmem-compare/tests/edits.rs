@@ -114,7 +114,7 @@ fn results(record: &BTreeMap<String, String>, family: &Family, version: u32) -> 
     let ptx = |version: u32| record.get(&format!("{}.{version}", family.name)).expect("the version is on record");
     let threads = THREADS.iter().find(|(name, _)| *name == family.name).map(|(_, threads)| *threads);
     let versions = Versions::new(ptx(0), ptx(version)).unwrap();
-    versions.compare(&family.name, Terms { threads, inner_length: family.inner_length })
+    versions.compare(&family.name, Terms { threads, inner_length: family.inner_length }).results
 }
 
 #[test]

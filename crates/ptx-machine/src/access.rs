@@ -445,7 +445,11 @@ impl Run<'_> {
         let mut global = Vec::new();
         let mut shared = Vec::new();
         let mut local = Vec::new();
+        let mut constant = Vec::new();
         for lane in lanes_of(active) {
+            if access.space == Space::Const {
+                constant.extend((addresses[lane] / 4)..=(addresses[lane].wrapping_add(bytes - 1) / 4));
+            }
             match place(access.space, addresses[lane]) {
                 MemoryPlace::Global(address) => global.extend((address / 32)..=(address.wrapping_add(bytes - 1) / 32)),
                 MemoryPlace::Shared(address) => shared.extend((address / 4)..=(address.wrapping_add(bytes - 1) / 4)),
@@ -456,9 +460,12 @@ impl Run<'_> {
                 MemoryPlace::Parameter(_) | MemoryPlace::Kernel(_) => {}
             }
         }
-        for list in [&mut global, &mut shared, &mut local] {
+        for list in [&mut global, &mut shared, &mut local, &mut constant] {
             list.sort_unstable();
             list.dedup();
+        }
+        if access.space != Space::Const {
+            self.lines.extend(global.iter().map(|sector| sector / 4));
         }
         count.sectors += (global.len() + local.len()) as u64;
         let mut lines: Vec<u64> = global.iter().map(|sector| sector / 4).collect();
@@ -468,7 +475,7 @@ impl Run<'_> {
         for word in &shared {
             banks[(word % 32) as usize] += 1;
         }
-        count.passes += banks.into_iter().max().unwrap_or(0);
+        count.passes += banks.into_iter().max().unwrap_or(0) + constant.len() as u64;
     }
 }
 

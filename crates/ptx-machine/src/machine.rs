@@ -1,5 +1,6 @@
 //! Runs a grid. Blocks and warps run in a fixed order, each until it waits.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use ptx_syntax::InitialValue;
@@ -56,6 +57,8 @@ pub(crate) struct Run<'a> {
     pub links: Vec<u64>,
     pub blocks: Vec<Vec<BlockCount>>,
     pub accesses: Vec<Vec<AccessCount>>,
+    /// Lines of global memory that were accessed, if accesses are counted.
+    pub lines: HashSet<u64>,
     pub events: Events,
     pub warp_instructions: u64,
     pub thread_instructions: u64,
@@ -93,6 +96,7 @@ impl Program {
                 .filter(|_| counts)
                 .map(|code| vec![AccessCount::default(); code.instructions])
                 .collect(),
+            lines: HashSet::new(),
             events: Events::default(),
             warp_instructions: 0,
             thread_instructions: 0,
@@ -110,6 +114,7 @@ impl Program {
             events: run.events,
             blocks: run.blocks,
             accesses: run.accesses,
+            global_lines: run.lines.len() as u64,
             warp_instructions: run.warp_instructions,
             thread_instructions: run.thread_instructions,
             printed: run.printed,

@@ -14,6 +14,8 @@ pub struct Outcome {
     pub blocks: Vec<Vec<BlockCount>>,
     /// Accesses by function and instruction. Empty unless [`crate::Limits::count_accesses`] is set.
     pub accesses: Vec<Vec<AccessCount>>,
+    /// Distinct lines of 128 bytes of global memory that all accesses touch together. Counted like `accesses`.
+    pub global_lines: u64,
     /// Instructions executed by warps.
     pub warp_instructions: u64,
     /// Instructions executed by threads.
@@ -178,6 +180,7 @@ pub struct AccessCount {
     pub sectors: u64,
     /// Global memory: distinct lines of 128 bytes.
     pub lines: u64,
-    /// Shared memory: passes, one for each different word in the same bank.
+    /// Shared memory: passes, one for each different word in the same bank. Constant memory: distinct words, as it
+    /// broadcasts one at a time.
     pub passes: u64,
 }
