@@ -45,8 +45,6 @@ pub enum Fault {
     Room(u32, u32),
     #[error("estimated cost {}", rise(*.0, *.1))]
     Work(u64, u64),
-    #[error("estimated {0}")]
-    Slower(Speedup),
     #[error("more local memory in another function")]
     OtherFunction,
     #[error("a kernel of the finding does not read the edited file")]
@@ -58,7 +56,7 @@ pub enum Fault {
 impl Fault {
     /// Whether the approach itself does not help, not only these edits.
     pub fn is_of_the_idea(&self) -> bool {
-        matches!(self, Self::NoGain | Self::Occupancy | Self::Work(..) | Self::Room(..) | Self::Slower(_))
+        matches!(self, Self::NoGain | Self::Occupancy | Self::Work(..) | Self::Room(..))
     }
 }
 
@@ -108,14 +106,14 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Resul
 
 /// How much faster a kernel becomes, from what both versions execute. `None` if they were not run.
 ///
-/// # Errors
-/// It becomes slower.
+/// It is told and refutes nothing: that an edit helps is judged by the figures above, until the estimate is known for
+/// more GPUs than the one that it is fitted to.
 pub fn speedup(
     before: &Function,
     after: Option<&Function>,
     executed: Option<&Executed>,
     terms: Terms,
-) -> Result<Option<Speedup>, Fault> {
+) -> Option<Speedup> {
     let usage = |function: &Function| {
         let warps = resident(function, terms)?.warps;
         let spilled = function.spilled();
@@ -123,13 +121,7 @@ pub fn speedup(
         let stack_frame = function.usage.stack_frame.max(u64::from(function.stack_is_unknown));
         Some(Usage { warps, stack_frame, spilled })
     };
-    let estimated = executed
-        .zip(after)
-        .and_then(|(executed, after)| estimate::estimate(executed, usage(before)?, usage(after)?, terms.arch));
-    match estimated {
-        Some(speedup) if speedup.is_slower() => Err(Fault::Slower(speedup)),
-        estimated => Ok(estimated),
-    }
+    estimate::estimate(executed?, usage(before)?, usage(after?)?, terms.arch)
 }
 
 /// Resident warps without and with the added shared memory, if it reduces their number. More registers are a different
@@ -278,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_executes_more_is_refuted() {
+    fn a_kernel_that_executes_more_is_estimated_slower() {
         let counts = |issued: u64, local: u64| Counts {
             warps: 2,
             issued,
@@ -288,14 +280,13 @@ mod tests {
             ..Counts::default()
         };
         let (before, after) = (function(128, 0, 32, 100), function(0, 0, 32, 50));
-        let of = |executed: &Executed| speedup(&before, Some(&after), Some(executed), TERMS);
+        let of = |executed: &Executed| speedup(&before, Some(&after), Some(executed), TERMS).unwrap();
         let chain = Executed { before: counts(10_000, 20), after: counts(90_000, 0) };
-        let fault = of(&chain).unwrap_err();
-        assert!(fault.is_of_the_idea() && fault.to_string().ends_with("× slower"), "{fault}");
-        let faster = of(&Executed { before: counts(10_000, 2_000), after: counts(9_000, 0) }).unwrap();
-        assert!(faster.is_some_and(|speedup| speedup.percent > 200 && !speedup.is_slower()), "{faster:?}");
-        assert_eq!(speedup(&before, Some(&after), None, TERMS), Ok(None));
-        assert_eq!(speedup(&before, None, Some(&chain), TERMS), Ok(None));
+        assert!(of(&chain).is_slower() && of(&chain).to_string().ends_with("× slower"), "{}", of(&chain));
+        let faster = of(&Executed { before: counts(10_000, 2_000), after: counts(9_000, 0) });
+        assert!(faster.percent > 200 && !faster.is_slower(), "{faster:?}");
+        assert_eq!(speedup(&before, Some(&after), None, TERMS), None);
+        assert_eq!(speedup(&before, None, Some(&chain), TERMS), None);
     }
 
     #[test]

@@ -531,7 +531,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             before,
             after,
             results,
-            speedup: speedup?,
+            speedup,
         };
         judged.push(((kernel.mangled.as_str(), kernel.arch.as_str()), verified));
     }

@@ -273,7 +273,7 @@ impl OverlaySource for Proving<'_> {
         let key = overlay_key(folder, overlay, target);
         let result = match self.record.overlay(&key) {
             Some(None) => Err(CompileError::Refused { architecture: target.architecture.clone() }.into()),
-            Some(Some(measured)) if !measured.results.is_empty() => Ok(measured),
+            Some(Some(measured)) if !measured.results.is_empty() && !measured.executed.is_empty() => Ok(measured),
             _ => {
                 let real = Target { toolkit: Arc::new(self.toolkit.clone()), ..target.clone() };
                 measure(folder, overlay, &real, &self.comparer, self.cancel)

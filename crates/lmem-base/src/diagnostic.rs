@@ -213,7 +213,7 @@ pub struct VerifiedKernel {
 }
 
 /// Estimates below this many percent say that an edit is slower. Of 21 measured edits that are, 13 lie below it; with a
-/// bound of 100 it would be 15, but edits that change little would be refused by chance.
+/// bound of 100 it would be 15, but edits that change little would be called slower by chance.
 const SLOWER: u32 = 90;
 
 /// The estimated time before an edit in percent of the time after it, and the bounds between which four of five

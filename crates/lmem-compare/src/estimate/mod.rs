@@ -9,7 +9,7 @@
 //! The weights (`WEIGHTS`) are fitted to 170 pairs of kernels measured on an H100 (`measured.tsv`), by least squares of
 //! the logarithms, mostly of the ratio. Each family was left out once and predicted from the others: Spearman's rank
 //! correlation is 0.81, the median error 40 %. All weights together fit with 0.88 and 26 %. Of the 21 pairs that are
-//! slower by more than 3 %, 13 are estimated below 0.9, where edits are refused, and no pair that is faster by more than 3 %.
+//! slower by more than 3 %, 13 are estimated below 0.9, and no pair that is faster by more than 3 %.
 //!
 //! | family | pairs | measured | predicted, left out | predicted, fitted |
 //! |---|---|---|---|---|
