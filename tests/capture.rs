@@ -203,7 +203,9 @@ fn a_build_that_fails_says_so() -> Result<(), Failed> {
         Err(words) => words.message().unwrap_or_default().to_string(),
         Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
     };
-    expect(output.contains("cargo reported errors"), true)
+    let note =
+        output.lines().find(|line| line.contains("the build failed: the flags of the compiler calls up to there"));
+    expect(note.is_some_and(|note| note.contains("`with_cc`")), true)
 }
 
 /// A script that names its compiler by a path is not seen, and is named once, whatever it compiles.
