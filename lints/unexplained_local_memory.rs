@@ -10,12 +10,12 @@
 //!
 //! ## Example
 //! Before:
-//! ```rust
+//! ```rust,ignore
 //! // Made by `nvcc -cubin`.
 //! Ptx::from_file("images/plain.cubin")
 //! ```
 //! After:
-//! ```rust
+//! ```rust,ignore
 //! // Made by `nvcc -cubin -lineinfo`.
 //! Ptx::from_binary(FILTERS.to_vec())
 //! ```

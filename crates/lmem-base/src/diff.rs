@@ -1,9 +1,12 @@
 //! Differences of two texts, by line or by word.
 
-use std::fmt::{self, Write};
+use std::fmt::Write;
 use std::ops::Range;
 
-use imara_diff::{Algorithm, Diff, InternedInput, Interner, Token, UnifiedDiffConfig, UnifiedDiffPrinter};
+use imara_diff::{Algorithm, Diff, InternedInput};
+
+/// Number of equal lines that a patch shows around a difference.
+const CONTEXT: usize = 3;
 
 /// A part of the first text, and what the second has in its place; one of the two may be empty.
 pub type Hunk = (Range<usize>, Range<usize>);
@@ -29,60 +32,67 @@ pub fn equal_runs(before: &[&str], after: &[&str]) -> Vec<(usize, usize, usize)>
 }
 
 fn hunks(algorithm: Algorithm, before: &[&str], after: &[&str]) -> Vec<Hunk> {
-    let input = interned(before.iter().copied(), after.iter().copied());
+    let mut input = InternedInput::default();
+    input.update_before(before.iter().copied());
+    input.update_after(after.iter().copied());
     let mut diff = Diff::compute(algorithm, &input);
     diff.postprocess_no_heuristic(&input);
     let range = |range: &Range<u32>| range.start as usize..range.end as usize;
     diff.hunks().map(|hunk| (range(&hunk.before), range(&hunk.after))).collect()
 }
 
-fn interned<'t>(before: impl Iterator<Item = &'t str>, after: impl Iterator<Item = &'t str>) -> InternedInput<&'t str> {
-    let mut input = InternedInput::default();
-    input.update_before(before);
-    input.update_after(after);
-    input
-}
-
 /// A patch of one file that `git apply` and `patch -p1` accept; empty if both texts are equal.
 pub fn patch(name: &str, before: &str, after: &str) -> String {
-    let input = interned(before.split_inclusive('\n'), after.split_inclusive('\n'));
-    let mut diff = Diff::compute(Algorithm::MyersMinimal, &input);
-    diff.postprocess_lines(&input);
-    let printer = Lines(&input.interner);
-    let hunks = diff.unified_diff(&printer, UnifiedDiffConfig::default(), &input).to_string();
-    if hunks.is_empty() { hunks } else { format!("--- a/{name}\n+++ b/{name}\n{hunks}") }
+    let (old, new): (Vec<&str>, Vec<&str>) =
+        (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
+    let mut groups: Vec<Vec<Hunk>> = Vec::new();
+    for hunk in shortest(&old, &new) {
+        let is_near =
+            |group: &&mut Vec<Hunk>| group.last().is_some_and(|last| hunk.0.start - last.0.end <= 2 * CONTEXT);
+        match groups.last_mut().filter(is_near) {
+            Some(group) => group.push(hunk),
+            None => groups.push(vec![hunk]),
+        }
+    }
+    let mut text = String::new();
+    if !groups.is_empty() {
+        // Writing to a string does not fail.
+        let _ = write!(text, "--- a/{name}\n+++ b/{name}\n");
+    }
+    for group in &groups {
+        write_group(&mut text, group, &old, &new);
+    }
+    text
 }
 
-/// Lines with their line breaks, and the mark that stands for a missing one.
-struct Lines<'i, 't>(&'i Interner<&'t str>);
-
-impl Lines<'_, '_> {
-    fn line(&self, out: &mut impl Write, sign: char, token: Token) -> fmt::Result {
-        let line = self.0[token];
-        let end = if line.ends_with('\n') { "" } else { "\n\\ No newline at end of file\n" };
-        write!(out, "{sign}{line}{end}")
+/// Adjacent differences with the lines around them.
+fn write_group(text: &mut String, group: &[Hunk], old: &[&str], new: &[&str]) {
+    let (Some(first), Some(last)) = (group.first(), group.last()) else { return };
+    let lead = first.0.start.min(CONTEXT);
+    let rest = (old.len() - last.0.end).min(CONTEXT);
+    let part = |start: usize, end: usize| match end - start {
+        // An empty part stands behind the line before it.
+        0 => format!("{start},0"),
+        1 => format!("{}", start + 1),
+        length => format!("{},{length}", start + 1),
+    };
+    let (removed, added) =
+        (part(first.0.start - lead, last.0.end + rest), part(first.1.start - lead, last.1.end + rest));
+    let _ = writeln!(text, "@@ -{removed} +{added} @@");
+    let mut write = |sign: char, lines: &[&str]| {
+        for line in lines {
+            let end = if line.ends_with('\n') { "" } else { "\n\\ No newline at end of file\n" };
+            let _ = write!(text, "{sign}{line}{end}");
+        }
+    };
+    let mut at = first.0.start - lead;
+    for (removed, added) in group {
+        write(' ', &old[at..removed.start]);
+        write('-', &old[removed.clone()]);
+        write('+', &new[added.clone()]);
+        at = removed.end;
     }
-}
-
-impl UnifiedDiffPrinter for Lines<'_, '_> {
-    fn display_header(&self, mut out: impl Write, old: u32, new: u32, old_len: u32, new_len: u32) -> fmt::Result {
-        // An empty part is said to stand behind the line before it, and a length of one is left out.
-        let part = |start: u32, length: u32| match length {
-            0 => format!("{start},0"),
-            1 => format!("{}", start + 1),
-            _ => format!("{},{length}", start + 1),
-        };
-        writeln!(out, "@@ -{} +{} @@", part(old, old_len), part(new, new_len))
-    }
-
-    fn display_context_token(&self, mut out: impl Write, token: Token) -> fmt::Result {
-        self.line(&mut out, ' ', token)
-    }
-
-    fn display_hunk(&self, mut out: impl Write, before: &[Token], after: &[Token]) -> fmt::Result {
-        before.iter().try_for_each(|token| self.line(&mut out, '-', *token))?;
-        after.iter().try_for_each(|token| self.line(&mut out, '+', *token))
-    }
+    write(' ', &old[at..last.0.end + rest]);
 }
 
 #[cfg(test)]
@@ -113,5 +123,58 @@ mod tests {
         assert_eq!(patch("a", "", "x\n"), "--- a/a\n+++ b/a\n@@ -0,0 +1 @@\n+x\n");
         let no_end = "\n\\ No newline at end of file\n";
         assert_eq!(patch("a", "x", "x\n"), format!("--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x{no_end}+x\n"));
+    }
+
+    /// What `patch` makes of the text, where each line of context and each removed line must be the text's own.
+    fn applied(before: &str, patch: &str) -> String {
+        let old: Vec<&str> = before.split_inclusive('\n').collect();
+        let (mut text, mut at) = (String::new(), 0);
+        for line in patch.split_inclusive('\n').skip(2) {
+            if let Some(hunk) = line.strip_prefix("@@ -") {
+                let (start, length) =
+                    hunk.split(' ').next().unwrap().split_once(',').unwrap_or((hunk.split(' ').next().unwrap(), "1"));
+                let start = start.parse::<usize>().unwrap() - usize::from(length != "0");
+                text.extend(old[at..start].iter().copied());
+                at = start;
+            } else if line.starts_with('\\') {
+                assert_eq!(text.pop(), Some('\n'));
+            } else {
+                let (sign, line) = line.split_at(1);
+                if sign != "+" {
+                    assert_eq!(old[at].trim_end_matches('\n'), line.trim_end_matches('\n'));
+                    at += 1;
+                }
+                if sign != "-" {
+                    text.push_str(line);
+                }
+            }
+        }
+        text.extend(old[at..].iter().copied());
+        text
+    }
+
+    #[test]
+    fn a_patch_leads_from_one_text_to_the_other() {
+        let mut state = 88_172_645_463_325_252u64;
+        let mut below = |bound: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state % bound
+        };
+        for _ in 0..2000 {
+            let before: Vec<u64> = (0..below(40)).map(|_| below(9)).collect();
+            let mut after = before.clone();
+            for _ in 0..below(5) {
+                let at = below(after.len() as u64 + 1) as usize;
+                match below(2) {
+                    0 => after.insert(at, below(9)),
+                    _ => drop((at < after.len()).then(|| after.remove(at))),
+                }
+            }
+            let text = |lines: &[u64]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+            let (before, after) = (text(&before), text(&after));
+            assert_eq!(applied(&before, &patch("a", &before, &after)), after, "{before}---\n{after}");
+        }
     }
 }
