@@ -10,12 +10,12 @@
 //!
 //! ## Example
 //! Before:
-//! ```rust,ignore
+//! ```text
 //! // Made by `nvcc -cubin`.
 //! Ptx::from_file("images/plain.cubin")
 //! ```
 //! After:
-//! ```rust,ignore
+//! ```text
 //! // Made by `nvcc -cubin -lineinfo`.
 //! Ptx::from_binary(FILTERS.to_vec())
 //! ```
