@@ -85,8 +85,8 @@ impl Flags<'_> {
                 let is_statement = parent.parent()?.kind() == Kind::ExpressionStatement;
                 self.assigned(element, index, assignment.right().filter(|_| is_statement && assignment.is_plain())?)
             }
-            _ if is_other_lvalue(element) => None,
-            _ => self.read(element, index),
+            _ if is_value(element) => self.read(element, index),
+            _ => None,
         }
     }
 
@@ -169,16 +169,19 @@ fn is_condition(expression: Node<'_>) -> bool {
     }
 }
 
-/// Whether an element is changed other than by a plain assignment, or a reference is bound to it.
-fn is_other_lvalue(element: Node<'_>) -> bool {
-    let Some(parent) = element.parent() else { return true };
+/// Whether an expression's value is taken where it stands. Elsewhere a reference may be bound to the element: a parameter
+/// (and an overload be chosen by that), a member, a name, one side of `?:`.
+fn is_value(expression: Node<'_>) -> bool {
+    let Some(parent) = expression.parent() else { return false };
     match parent.kind() {
-        Kind::UpdateExpression => true,
-        Kind::InitDeclarator => {
-            parent.field(Field::Declarator).is_none_or(|declarator| declarator.kind() == Kind::ReferenceDeclarator)
+        Kind::BinaryExpression | Kind::SubscriptArgumentList => true,
+        Kind::UnaryExpression => parent.operator() != Some("&"),
+        Kind::InitDeclarator => parent.field(Field::Declarator).is_some_and(|name| name.kind() == Kind::Identifier),
+        Kind::ParenthesizedExpression => is_value(parent),
+        _ => {
+            is_condition(expression)
+                || Assignment::of(parent).is_some_and(|assignment| assignment.right() == Some(expression))
         }
-        Kind::ParenthesizedExpression => is_other_lvalue(parent),
-        _ => Assignment::of(parent).is_some_and(|assignment| assignment.left() == Some(element)),
     }
 }
 
@@ -242,6 +245,11 @@ mod tests {
             "bool seen[8] = {}; f(seen);",
             "bool seen[8] = {}; bool* p = &seen[n]; *p = true;",
             "bool seen[8] = {}; const bool& one = seen[n]; seen[n] = true; out[0] = one;",
+            "bool seen[8] = {}; const bool& one = n ? seen[n] : seen[1]; seen[n] = true; out[0] = one;",
+            "bool seen[8] = {}; out[0] = take(seen[n]);",
+            "bool seen[8] = {}; View view{seen[n]}; seen[n] = true; out[0] = view.one;",
+            "bool seen[8] = {}; View view(seen[n]); seen[n] = true; out[0] = view.one;",
+            "bool seen[8] = {}; auto get = [&]() -> const bool& { return seen[n]; }; seen[n] = true; out[0] = get();",
             "bool seen[8] = {}; for (bool one : seen) out[0] += one;",
             // The value of an assignment, and other assignments.
             "bool seen[8] = {}; out[0] = seen[n] = true;",
