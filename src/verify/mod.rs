@@ -522,14 +522,15 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
         };
         let results = after.results.get(&name).cloned();
         let edited = after.functions.get(&name);
-        let speedup = compare::speedup(before, edited, after.executed.get(&name), terms);
-        let (before, after) = compare::judge(before, edited, terms)?;
+        let executed = after.executed.get(&name);
+        let (old, new) = compare::judge(before, edited, terms)?;
+        let speedup = compare::estimated(before, edited, executed, terms)?;
         let verified = VerifiedKernel {
             name: kernel.name.clone(),
             mangled: kernel.mangled.clone(),
             arch: kernel.arch.clone(),
-            before,
-            after,
+            before: old,
+            after: new,
             results,
             speedup,
         };
