@@ -127,9 +127,9 @@ const WEIGHTS: Weights = Weights {
     global_latency: 32.989,
 };
 
-/// A loaded line that hits the L1 cache takes less than a cycle, as several are looked up at once: half a cycle is the
-/// most that measured pairs with divergent indexes allow. Arrays that are written do not stay in it: on an H200, a read and
-/// a write took the time of 104 to 236 instructions where a read alone took that of 12 to 25.
+/// A loaded line that hits the L1 cache takes less than a cycle, as several are looked up at once. With any weight from
+/// 0.15 to 0.8 the same pairs are refused. Arrays that are written do not stay in that cache: on an H200, a read and a
+/// write took the time of 104 to 236 instructions where a read alone took that of 12 to 25.
 const LOADED_LINE: f64 = 0.5;
 
 const CAUTIOUS: Weights = Weights { loaded_line: LOADED_LINE, ..WEIGHTS };
