@@ -5,7 +5,7 @@ use thiserror::Error;
 use lmem_base::diagnostic::{Footprint, Speedup};
 use lmem_base::gpu::Arch;
 use lmem_base::timing::{TimedResults, Timing};
-use lmem_compare::estimate::{self, Executed, Usage};
+use lmem_compare::estimate::{self, Estimate, Executed, Usage};
 use nv_code::ComputedCosts;
 
 use super::measure::{Function, Measured};
@@ -46,6 +46,8 @@ pub enum Fault {
     Room(u32, u32),
     #[error("estimated cost {}", rise(*.0, *.1))]
     Work(u64, u64),
+    #[error("estimated {} if its local memory hits L1", slowdown(*.0))]
+    Slower(u32),
     #[error("more local memory in another function")]
     OtherFunction,
     #[error("a kernel of the finding does not read the edited file")]
@@ -53,13 +55,13 @@ pub enum Fault {
     #[error("computes something else: {0}")]
     Results(String),
     #[error("measured {0}")]
-    Slower(String),
+    Measured(String),
 }
 
 impl Fault {
     /// Whether the approach itself does not help, not only these edits.
     pub fn is_of_the_idea(&self) -> bool {
-        matches!(self, Self::NoGain | Self::Occupancy | Self::Work(..) | Self::Room(..))
+        matches!(self, Self::NoGain | Self::Occupancy | Self::Work(..) | Self::Slower(_) | Self::Room(..))
     }
 }
 
@@ -68,6 +70,14 @@ fn rise(before: u64, after: u64) -> String {
     match (after.saturating_mul(10) / before.max(1)).max(10) {
         tenths @ 11.. => format!("{}.{}× higher", tenths / 10, tenths % 10),
         _ => "a little higher".to_string(),
+    }
+}
+
+/// `1.8× slower`, for the time before in percent of the time after
+fn slowdown(percent: u32) -> String {
+    match 1000 / percent.max(1) {
+        tenths @ 11.. => format!("{}.{}× slower", tenths / 10, tenths % 10),
+        _ => "a little slower".to_string(),
     }
 }
 
@@ -109,14 +119,26 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Resul
 
 /// How much faster a kernel becomes, from what both versions execute. `None` if they were not run.
 ///
-/// It is told and refutes nothing: that an edit helps is judged by the figures above, until the estimate is known for
-/// more GPUs than the one that it is fitted to.
-pub fn speedup(
+/// # Errors
+/// It may become slower.
+pub fn estimated(
     before: &Function,
     after: Option<&Function>,
     executed: Option<&Executed>,
     terms: Terms,
-) -> Option<Speedup> {
+) -> Result<Option<Speedup>, Fault> {
+    match estimate(before, after, executed, terms) {
+        Some(estimate) if estimate.is_slower() => Err(Fault::Slower(estimate.cautious_percent)),
+        estimate => Ok(estimate.map(|estimate| estimate.speedup)),
+    }
+}
+
+fn estimate(
+    before: &Function,
+    after: Option<&Function>,
+    executed: Option<&Executed>,
+    terms: Terms,
+) -> Option<Estimate> {
     let usage = |function: &Function| {
         let warps = resident(function, terms)?.warps;
         let spilled = function.spilled();
@@ -134,7 +156,7 @@ pub fn speedup(
 pub fn judge_timing(timing: &Timing) -> Result<(), Fault> {
     match timing.results {
         TimedResults::Different => Err(Fault::Results(format!("other bytes on {}", timing.device))),
-        _ if timing.is_slower() => Err(Fault::Slower(timing.to_string())),
+        _ if timing.is_slower() => Err(Fault::Measured(timing.to_string())),
         TimedResults::Same | TimedResults::Unstable => Ok(()),
     }
 }
@@ -296,13 +318,22 @@ mod tests {
             ..Counts::default()
         };
         let (before, after) = (function(128, 0, 32, 100), function(0, 0, 32, 50));
-        let of = |executed: &Executed| speedup(&before, Some(&after), Some(executed), TERMS).unwrap();
+        let of = |executed: Executed| estimated(&before, Some(&after), Some(&executed), TERMS);
         let chain = Executed { before: counts(10_000, 20), after: counts(90_000, 0) };
-        assert!(of(&chain).is_slower() && of(&chain).to_string().ends_with("× slower"), "{}", of(&chain));
-        let faster = of(&Executed { before: counts(10_000, 2_000), after: counts(9_000, 0) });
-        assert!(faster.percent > 200 && !faster.is_slower(), "{faster:?}");
-        assert_eq!(speedup(&before, Some(&after), None, TERMS), None);
-        assert_eq!(speedup(&before, None, Some(&chain), TERMS), None);
+        let fault = of(chain).unwrap_err();
+        assert!(matches!(fault, Fault::Slower(10..20)) && fault.is_of_the_idea(), "{fault:?}");
+        let faster = of(Executed { before: counts(10_000, 2_000), after: counts(9_000, 0) }).unwrap().unwrap();
+        assert!(faster.percent > 200, "{faster:?}");
+        assert_eq!(estimated(&before, Some(&after), None, TERMS), Ok(None));
+        assert_eq!(estimated(&before, None, Some(&chain), TERMS), Ok(None));
+    }
+
+    #[test]
+    fn slowdowns_are_factors() {
+        let said = |percent| Fault::Slower(percent).to_string();
+        assert_eq!(said(55), "estimated 1.8× slower if its local memory hits L1");
+        assert_eq!(said(96), "estimated a little slower if its local memory hits L1");
+        assert_eq!(said(0), "estimated 100.0× slower if its local memory hits L1");
     }
 
     #[test]
@@ -315,7 +346,7 @@ mod tests {
         };
         assert_eq!(judge_timing(&timing(10_200, TimedResults::Same)), Ok(()));
         assert_eq!(judge_timing(&timing(5_000, TimedResults::Unstable)), Ok(()));
-        assert!(matches!(judge_timing(&timing(11_000, TimedResults::Same)), Err(Fault::Slower(_))));
+        assert!(matches!(judge_timing(&timing(11_000, TimedResults::Same)), Err(Fault::Measured(_))));
         assert!(matches!(judge_timing(&timing(5_000, TimedResults::Different)), Err(Fault::Results(_))));
     }
 

@@ -523,18 +523,24 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
         };
         let results = after.results.get(&name).cloned();
         let edited = after.functions.get(&name);
-        let speedup = compare::speedup(before, edited, after.executed.get(&name), terms);
+        let executed = after.executed.get(&name);
         let measured = after.timed.get(&name).cloned();
-        if let Some(timing) = measured.as_ref().and_then(Measurement::timing) {
-            compare::judge_timing(timing)?;
-        }
-        let (before, after) = compare::judge(before, edited, terms)?;
+        let (old, new) = compare::judge(before, edited, terms)?;
+        let estimated = compare::estimated(before, edited, executed, terms);
+        // What was measured counts, and the estimate does not.
+        let speedup = match measured.as_ref().and_then(Measurement::timing) {
+            Some(timing) => {
+                compare::judge_timing(timing)?;
+                estimated.ok().flatten()
+            }
+            None => estimated?,
+        };
         let verified = VerifiedKernel {
             name: kernel.name.clone(),
             mangled: kernel.mangled.clone(),
             arch: kernel.arch.clone(),
-            before,
-            after,
+            before: old,
+            after: new,
             results,
             speedup,
             measured,

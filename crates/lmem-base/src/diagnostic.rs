@@ -223,10 +223,6 @@ pub struct VerifiedKernel {
     pub measured: Option<Measurement>,
 }
 
-/// Estimates below this many percent say that an edit is slower. Of 21 measured edits that are, 13 lie below it; with a
-/// bound of 100 it would be 15, but edits that change little would be called slower by chance.
-const SLOWER: u32 = 90;
-
 /// The estimated time before an edit in percent of the time after it, and the bounds between which four of five
 /// measured edits lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -236,28 +232,16 @@ pub struct Speedup {
     pub high_percent: u32,
 }
 
-impl Speedup {
-    /// Whether the edit is expected to lose. Of the measured edits that are faster, none has such an estimate.
-    pub fn is_slower(self) -> bool {
-        self.percent < SLOWER
-    }
-}
-
 impl fmt::Display for Speedup {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let times = |percent: u32| f64::from(percent) / 100.0;
         let Self { percent, low_percent, high_percent } = *self;
         match percent {
-            0..SLOWER => write!(formatter, "{:.1}× slower", 1.0 / times(percent.max(1))),
-            SLOWER..100 => formatter.write_str("a little slower"),
-            _ => write!(
-                formatter,
-                "{:.1}× faster ({:.1}–{:.1})",
-                times(percent),
-                times(low_percent),
-                times(high_percent)
-            ),
+            0..95 => write!(formatter, "about {:.1}× as fast", times(percent))?,
+            95..105 => formatter.write_str("about as fast")?,
+            _ => write!(formatter, "about {:.1}× faster", times(percent))?,
         }
+        write!(formatter, " ({:.1}–{:.1})", times(low_percent), times(high_percent))
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Counts {
     pub local_accesses: u64,
     /// Lines of local memory per access, summed: 1 for a uniform index, up to 32 for a divergent one.
     pub local_lines: u64,
+    /// Of these, lines of stores.
+    pub stored_lines: u64,
     pub global_accesses: u64,
     /// Distinct lines of global memory, each of which misses the caches once.
     pub missed_lines: u64,
@@ -58,6 +60,9 @@ impl Counts {
                     Space::Local => {
                         counts.local_lines += access.sectors;
                         counts.local_accesses += access.warps;
+                        if instruction.opcode() == Opcode::St {
+                            counts.stored_lines += access.sectors;
+                        }
                     }
                     Space::Shared => counts.shared_passes += access.passes,
                     Space::Const => counts.constant_words += access.passes,

@@ -1,13 +1,24 @@
 //! The estimate of the measured pairs.
 
+use std::collections::HashMap;
+
 use super::*;
 
 /// A measured pair: its ratio, and the estimate.
 struct Pair {
     name: &'static str,
+    family: &'static str,
     measured: f64,
-    estimated: f64,
-    speedup: Speedup,
+    versions: [(Counts, Usage); 2],
+    estimate: Estimate,
+}
+
+impl Pair {
+    fn ratio(&self, weights: &Weights) -> f64 {
+        let [before, after] =
+            self.versions.map(|(counts, usage)| cycles(&counts, usage, Arch::new(90), weights).unwrap());
+        before / after
+    }
 }
 
 fn pairs() -> Vec<Pair> {
@@ -17,17 +28,17 @@ fn pairs() -> Vec<Pair> {
 
 fn pair(line: &'static str) -> Pair {
     let fields: Vec<&str> = line.split('\t').collect();
-    let [name, _, before, after, versions @ ..] = fields.as_slice() else { panic!("{line}") };
+    let [name, family, before, after, versions @ ..] = fields.as_slice() else { panic!("{line}") };
     let (one, other) = versions.split_at(versions.len() / 2);
     let ((old, old_usage), (new, new_usage)) = (version(one), version(other));
     let time = |text: &str| text.parse::<f64>().unwrap();
-    let arch = Arch::new(90);
     let executed = Executed { before: old, after: new };
     Pair {
         name,
+        family,
         measured: time(before) / time(after),
-        estimated: cycles(&old, old_usage, arch).unwrap() / cycles(&new, new_usage, arch).unwrap(),
-        speedup: estimate(&executed, old_usage, new_usage, arch).unwrap(),
+        versions: [(old, old_usage), (new, new_usage)],
+        estimate: estimate(&executed, old_usage, new_usage, Arch::new(90)).unwrap(),
     }
 }
 
@@ -44,6 +55,7 @@ fn version(fields: &[&str]) -> (Counts, Usage) {
         calls,
         local_accesses,
         local_lines,
+        stored_lines,
         global_accesses,
         missed_lines,
         shared_passes,
@@ -62,12 +74,44 @@ fn version(fields: &[&str]) -> (Counts, Usage) {
         calls,
         local_accesses,
         local_lines,
+        stored_lines,
         global_accesses,
         missed_lines,
         shared_passes,
         constant_words,
     };
     (counts, Usage { warps: u32::try_from(warps).unwrap(), stack_frame, spilled })
+}
+
+/// By family, the weights that were fitted without it.
+fn left_out() -> HashMap<&'static str, Weights> {
+    let lines = include_str!("left_out.tsv").lines().filter(|line| !line.starts_with('#'));
+    lines.map(weights).collect()
+}
+
+fn weights(line: &'static str) -> (&'static str, Weights) {
+    let (family, numbers) = line.split_once('\t').unwrap();
+    let numbers: Vec<f64> = numbers.split('\t').map(|number| number.parse().unwrap()).collect();
+    let [issue, local_access, line, constant_word, spill, call, chain, missed_line, local_latency, global_latency] =
+        numbers[..]
+    else {
+        panic!("{line}")
+    };
+    let weights = Weights {
+        issue,
+        local_access,
+        loaded_line: line,
+        stored_line: line,
+        shared_pass: WEIGHTS.shared_pass,
+        constant_word,
+        spill,
+        call,
+        chain,
+        missed_line,
+        local_latency,
+        global_latency,
+    };
+    (family, weights)
 }
 
 /// Ranks from 0; equal values share their mean rank.
@@ -89,24 +133,63 @@ fn correlation(one: &[f64], other: &[f64]) -> f64 {
     sum(one, a, other, b) / (sum(one, a, one, a) * sum(other, b, other, b)).sqrt()
 }
 
+/// Spearman's rank correlation of the measured ratios with others.
+fn spearman(pairs: &[Pair], estimated: impl Fn(&Pair) -> f64) -> f64 {
+    let measured: Vec<f64> = pairs.iter().map(|pair| pair.measured).collect();
+    let estimated: Vec<f64> = pairs.iter().map(estimated).collect();
+    correlation(&ranks(&measured), &ranks(&estimated))
+}
+
 #[test]
 fn measured_pairs_are_ordered_by_the_estimate() {
     let pairs = pairs();
     assert_eq!(pairs.len(), 170);
-    let measured: Vec<f64> = pairs.iter().map(|pair| pair.measured).collect();
-    let estimated: Vec<f64> = pairs.iter().map(|pair| pair.estimated).collect();
-    let spearman = correlation(&ranks(&measured), &ranks(&estimated));
-    assert!(spearman >= 0.86, "{spearman}");
+    let all = spearman(&pairs, |pair| pair.ratio(&WEIGHTS));
+    assert!(all >= 0.86, "{all}");
+    let weights = left_out();
+    let unseen = spearman(&pairs, |pair| pair.ratio(&weights[pair.family]));
+    assert!(unseen >= 0.8, "{unseen}");
+}
+
+/// Holds refusals against the measurements: the slower pairs that are not refused, and the faster ones that are.
+fn mistakes(pairs: &[Pair], is_refused: impl Fn(&Pair) -> bool) -> [Vec<&str>; 2] {
+    let slower = pairs.iter().filter(|pair| pair.measured < 0.97);
+    assert_eq!(slower.clone().count(), 21);
+    let faster = pairs.iter().filter(|pair| pair.measured > 1.03);
+    let missed = slower.filter(|pair| !is_refused(pair)).map(|pair| pair.name);
+    let lost = faster.filter(|pair| is_refused(pair)).map(|pair| pair.name);
+    [missed.collect(), lost.collect()]
+}
+
+/// Their frames exceed the L1 cache, which dynamic shared memory reduces to 28 KiB.
+const LOST: [&str; 3] = ["static_table_32_div_com_low", "static_table_32_div_mem_low", "static_table_32_div_lat_low"];
+
+#[test]
+fn slower_edits_are_refused_and_few_faster_ones() {
+    let pairs = pairs();
+    let [missed, lost] = mistakes(&pairs, |pair| pair.estimate.is_slower());
+    assert_eq!((missed, lost), (vec![], LOST.to_vec()));
 }
 
 #[test]
-fn slower_edits_are_told_from_faster_ones() {
-    let pairs = pairs();
-    let slower = || pairs.iter().filter(|pair| pair.measured < 0.97);
-    let found = slower().filter(|pair| pair.speedup.is_slower()).count();
-    assert!(slower().count() == 21 && found >= 13, "{found}");
-    let wrong = pairs.iter().filter(|pair| pair.measured > 1.03 && pair.speedup.is_slower());
-    assert_eq!(wrong.map(|pair| pair.name).collect::<Vec<_>>(), [""; 0]);
+fn families_are_judged_by_the_others() {
+    let (pairs, weights) = (pairs(), left_out());
+    let is_refused = |pair: &Pair| {
+        let cautious = Weights { loaded_line: LOADED_LINE, ..weights[pair.family] };
+        percent(pair.ratio(&cautious)) < 100
+    };
+    let [missed, lost] = mistakes(&pairs, is_refused);
+    assert_eq!((missed, lost), (vec!["stack_16_uni_mem_low"], LOST.to_vec()));
+}
+
+#[test]
+fn an_edit_that_adds_nothing_is_not_refused() {
+    for Pair { name, versions: [(counts, usage), _], .. } in pairs() {
+        let without = Counts { local_accesses: 0, local_lines: 0, stored_lines: 0, ..counts };
+        let executed = Executed { before: counts, after: without };
+        let found = estimate(&executed, usage, Usage { stack_frame: 0, ..usage }, Arch::new(90)).unwrap();
+        assert!(!found.is_slower() && found.cautious_percent >= 100, "{name} {found:?}");
+    }
 }
 
 #[test]
@@ -114,7 +197,8 @@ fn the_band_has_four_of_five_pairs() {
     let pairs = pairs();
     let is_within = |pair: &&Pair| {
         let percent = pair.measured * 100.0;
-        (f64::from(pair.speedup.low_percent)..=f64::from(pair.speedup.high_percent)).contains(&percent)
+        (f64::from(pair.estimate.speedup.low_percent)..=f64::from(pair.estimate.speedup.high_percent))
+            .contains(&percent)
     };
     let within = pairs.iter().filter(is_within).count();
     assert!(within * 5 >= pairs.len() * 4, "{within}");
@@ -127,8 +211,8 @@ fn local_memory_without_a_frame_is_none() {
     let executed = Executed { before: counts, after: counts };
     let usage = |stack_frame| Usage { warps: 64, stack_frame, spilled: 0 };
     let faster = estimate(&executed, usage(64), usage(0), Arch::new(80)).unwrap();
-    assert!(faster.percent > 300 && !faster.is_slower(), "{faster:?}");
-    assert_eq!(estimate(&executed, usage(0), usage(0), Arch::new(80)).map(|same| same.percent), Some(100));
+    assert!(faster.speedup.percent > 300 && !faster.is_slower(), "{faster:?}");
+    assert_eq!(estimate(&executed, usage(0), usage(0), Arch::new(80)).map(|same| same.speedup.percent), Some(100));
     let nothing = Executed { before: Counts::default(), after: counts };
     assert_eq!(estimate(&nothing, usage(0), usage(0), Arch::new(80)), None);
 }
