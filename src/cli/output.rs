@@ -1,6 +1,5 @@
 //! Destinations and formats of the findings.
 
-use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -18,18 +17,19 @@ pub enum Output {
 }
 
 impl FromStr for Output {
-    type Err = Infallible;
+    type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let format = |name: &str| MessageFormat::from_str(name, false).ok();
         if let Some(format) = format(text) {
             return Ok(Self::Stdout(format));
         }
-        let with_format = text.split_once('=').and_then(|(name, path)| Some((format(name)?, path)));
-        Ok(match with_format.filter(|(_, path)| !path.is_empty()) {
-            Some((format, path)) => Self::File { format: Some(format), path: path.into() },
-            None => Self::File { format: None, path: text.into() },
-        })
+        let with_format = text.split_once('=').and_then(|(name, path)| Some((Some(format(name)?), path)));
+        let (format, path) = with_format.unwrap_or((None, text));
+        match path.is_empty() {
+            true => Err("the name of a file is missing"),
+            false => Ok(Self::File { format, path: path.into() }),
+        }
     }
 }
 
@@ -73,5 +73,6 @@ mod tests {
         // An unknown format is part of the file name.
         assert_eq!(all(&["a=b"]), [(MessageFormat::Human, file("a=b"))]);
         assert_eq!(all(&["./json"]), [(MessageFormat::Human, file("./json"))]);
+        assert!("".parse::<Output>().is_err() && "json=".parse::<Output>().is_err());
     }
 }
