@@ -52,7 +52,8 @@ pub fn ptx_machine(bytes: &[u8]) {
                 let value = value.to_le_bytes();
                 launch.parameters.push(value.into_iter().chain(std::iter::repeat(0)).take(size).collect());
             }
-            launch.limits = Limits { warp_instructions: 4_000, reversed, count_accesses: reversed, ..Limits::default() };
+            launch.limits =
+                Limits { warp_instructions: 4_000, reversed, count_accesses: reversed, ..Limits::default() };
             drop((program.run(&launch, &mut memory), memory.written()));
         }
     }

@@ -95,7 +95,8 @@ fn back(repository: &Path) -> Vec<PathBuf> {
 
 /// The repository that a worktree shares objects with.
 fn common(repository: &Path) -> PathBuf {
-    let text = places::read(&repository.join("commondir"), MAX_BYTES).ok().and_then(|text| String::from_utf8(text).ok());
+    let text =
+        places::read(&repository.join("commondir"), MAX_BYTES).ok().and_then(|text| String::from_utf8(text).ok());
     // That of a folder in the tree could name any.
     let is_worktree = repository.join("gitdir").is_file();
     let named = text.filter(|_| is_worktree).map(|text| repository.join(text.trim()));

@@ -269,7 +269,9 @@ impl ToolkitError {
             Self::NotFound { .. } | Self::Offline => {
                 &["fetch NVIDIA's compilers with `cargo lmem toolkit install`, once, with a network", own]
             }
-            Self::Unusable { .. } | Self::NotAFolder(_) => &["`cargo lmem toolkit list` shows the toolkits of this machine"],
+            Self::Unusable { .. } | Self::NotAFolder(_) => {
+                &["`cargo lmem toolkit list` shows the toolkits of this machine"]
+            }
             Self::NotPublished(_) => &[
                 "install that toolkit from NVIDIA and pass its folder with `--toolkit PATH`",
                 "or let a newer one compile the sources: `--toolkit managed`",

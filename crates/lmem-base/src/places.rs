@@ -112,6 +112,14 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// Same as for [`read`].
 pub fn open(path: &Path) -> io::Result<File> {
     asked_for(path);
+    open_own(path)
+}
+
+/// Opens a regular file of this tool's own, which is no input of what is checked.
+///
+/// # Errors
+/// Same as for [`read`].
+pub fn open_own(path: &Path) -> io::Result<File> {
     let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
     // For a missing file, this gives the system's own error.
     std::fs::metadata(path).map_err(named)?;

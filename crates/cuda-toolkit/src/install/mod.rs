@@ -13,6 +13,8 @@
 //! checksums. Both write into a staging folder on the same file system; a single rename moves the result into place.
 
 mod fetch;
+#[cfg(all(test, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod hostile;
 mod installer;
 mod lock;
 mod plan;
