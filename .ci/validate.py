@@ -26,21 +26,28 @@ def sarif(path, schema):
 
 
 def gitlab(path):
-    """GitLab's documentation, "Code Quality report format"; GitLab drops a report that begins with a byte order mark."""
+    """GitLab's documentation, "Code Quality report format". GitLab drops a report that begins with a byte order mark, and all that follows an
+    issue without one of the four properties that its own schema requires."""
     text = Path(path).read_bytes()
     assert not text.startswith(b"\xef\xbb\xbf")
     issues = json.loads(text)
     for issue in issues:
-        assert isinstance(issue["description"], str) and isinstance(issue["check_name"], str)
+        assert all(isinstance(issue[name], str) for name in ("description", "check_name", "fingerprint", "severity"))
         assert issue["severity"] in {"info", "minor", "major", "critical", "blocker"}, issue["severity"]
         assert not Path(issue["location"]["path"]).is_absolute() and issue["location"]["lines"]["begin"] >= 1
     names = [issue["fingerprint"] for issue in issues]
     assert len(names) == len(set(names)), "two issues of one name"
 
 
-def junit(path):
+def junit(path, schema):
+    """Against the schema of Jenkins' xUnit plugin, and by a reader."""
     import junitparser
+    import xmlschema
 
+    definition = xmlschema.XMLSchema(schema)
+    definition.validate(path)
+    # A validator that takes anything would take this too.
+    assert not definition.is_valid(Path(path).read_text().replace("<failure ", "<misfortune ", 1).replace("</failure>", "</misfortune>", 1))
     suites = junitparser.JUnitXml.fromfile(path)
     failed = [case for suite in suites for case in suite if any(isinstance(it, junitparser.Failure) for it in case.result)]
     assert failed and suites.failures == len(failed), f"{suites.failures} failures, {len(failed)} cases"

@@ -282,7 +282,7 @@ fn reports() -> Result<(), Failed> {
     project.validate(&["sarif", "r.sarif", &schema])?;
     holds(project.read("r.sarif")?.contains("insertedContent"), "SARIF has the edit")?;
     project.validate(&["gitlab", "r.json"])?;
-    project.validate(&["junit", "r.xml"])?;
+    project.validate(&["junit", "r.xml", &std::env::var("LMEM_JUNIT_SCHEMA")?])?;
     project.validate(&["rdjson", "r.rdjson"])?;
     holds(project.read("r.rdjson")?.contains("suggestions"), "reviewdog has the edit")?;
     let validator = "../node_modules/.bin/rdformat-validator";
