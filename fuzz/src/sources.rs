@@ -42,7 +42,7 @@ pub fn cuda(bytes: &[u8]) {
 
 /// `// lmem:` comments, in CUDA and in Rust.
 pub fn directives(bytes: &[u8]) {
-    let file = SourceFile::from_text("a.cu", &*String::from_utf8_lossy(bytes));
+    let file = SourceFile::from_text("a.cu", &String::from_utf8_lossy(bytes));
     let mut directives = Directives::default();
     directives.read(&MappedText::from_file(&file), &known_names());
     directives.read_rust(&file, &names_with_levels());
