@@ -35,6 +35,13 @@ struct Place {
     folder: tempfile::TempDir,
 }
 
+/// A kernel that `--fix` edits, and what it makes of it.
+const KERNEL: &str = "__global__ void walk(const float *in, float *out, int n)\n{\n    float part[16];\n    for (int t = 0; t < n; ++t) {\n        \
+    part[t] = in[t];\n    }\n    float sum = 0;\n    for (int t = 0; t < n; ++t) {\n        sum += part[t];\n    }\n    out[0] = sum;\n}\n";
+
+/// Calls of a family that are tried where each run compiles.
+const TRIED_LIVE: usize = 2;
+
 /// How a run ended.
 struct Ended {
     code: i32,
@@ -56,6 +63,22 @@ impl Place {
         fs_err::write(place.path("tree/src/lib.rs"), "").unwrap();
         fs_err::write(place.path("out/report.json"), OLD).unwrap();
         place
+    }
+
+    /// A tree with a kernel, which takes a toolkit; with `cache`, all that compiling it gives is known.
+    fn with_kernel(cache: Option<&Path>) -> Self {
+        let place = Self::new();
+        fs_err::remove_file(place.path("tree/kernels.cubin")).unwrap();
+        fs_err::write(place.path("tree/walk.cu"), KERNEL).unwrap();
+        if let Some(cache) = cache {
+            let copied = Command::new("cp").arg("-a").arg(cache.join(".")).arg(place.path("cache")).status();
+            assert!(copied.unwrap().success());
+        }
+        place
+    }
+
+    fn kernel(&self) -> String {
+        fs_err::read_to_string(self.path("tree/walk.cu")).unwrap()
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -107,21 +130,33 @@ fn injector() -> Option<&'static Path> {
 }
 
 /// The calls to try.
-fn chosen(count: usize) -> Vec<usize> {
+fn chosen(count: usize, tried: usize) -> Vec<usize> {
     let is_all = std::env::var_os("LMEM_FAULTS").is_some_and(|value| value == "all");
-    let step = if is_all { 1 } else { count.div_ceil(TRIED).max(1) };
+    let step = if is_all { 1 } else { count.div_ceil(tried).max(1) };
     (1..=count).step_by(step).collect()
 }
 
 /// Lets every chosen call of every family fail, and asks what is said of the end and of the files.
 fn each_fault(arguments: &[&str], holds: impl Fn(&Place, &Ended, &str) -> Result<(), String>) {
+    let is_same = |_: &Place, next: &Ended, clean: &Ended| next.code == clean.code && next.stdout == clean.stdout;
+    each_fault_in(&Place::new, TRIED, arguments, holds, is_same);
+}
+
+/// The same in other places; `is_right` judges the run that follows.
+fn each_fault_in(
+    new: &dyn Fn() -> Place,
+    tried: usize,
+    arguments: &[&str],
+    holds: impl Fn(&Place, &Ended, &str) -> Result<(), String>,
+    is_right: impl Fn(&Place, &Ended, &Ended) -> bool,
+) {
     let mut problems = Vec::new();
-    let place = Place::new();
+    let place = new();
     for (family, errors) in FAMILIES {
-        let Some(clean) = Place::new().run(arguments, family, 0, "0") else { return };
-        for (at, n) in chosen(clean.calls).into_iter().enumerate() {
+        let Some(clean) = new().run(arguments, family, 0, "0") else { return };
+        for (at, n) in chosen(clean.calls, tried).into_iter().enumerate() {
             let what = errors[at % errors.len()];
-            let place = Place::new();
+            let place = new();
             let Some(ended) = place.run(arguments, family, n, what) else { return };
             let mut check = |problem: Result<(), String>| {
                 let said = || format!("{}\n{}", ended.stdout, ended.stderr);
@@ -140,8 +175,8 @@ fn each_fault(arguments: &[&str], holds: impl Fn(&Place, &Ended, &str) -> Result
             let left: Vec<PathBuf> = place.names("tmp").into_iter().skip(1).collect();
             check(left.is_empty().then_some(()).ok_or(format!("left: {left:?}")));
             let Some(next) = place.run(arguments, family, 0, "0") else { return };
-            let is_right = next.code == clean.code && next.stdout == clean.stdout;
-            check(is_right.then_some(()).ok_or(format!("the next run ends with {}:\n{}", next.code, next.stdout)));
+            let wrong = || format!("the next run ends with {}:\n{}{}", next.code, next.stdout, next.stderr);
+            check(is_right(&place, &next, &clean).then_some(()).ok_or_else(wrong));
         }
     }
     drop(place);
@@ -218,6 +253,55 @@ fn files_for_ci_are_whole_or_not_there() {
     });
 }
 
+/// The toolkit that a check would use, in the live tier: places have cache folders of their own.
+fn toolkit() -> Option<String> {
+    std::env::var_os("LMEM_LIVE").filter(|value| !value.is_empty())?;
+    let output = Command::new(env!("CARGO_BIN_EXE_cargo-lmem")).args(["lmem", "toolkit", "which"]).output().unwrap();
+    Some(String::from_utf8(output.stdout).unwrap().trim().to_string()).filter(|path| Path::new(path).is_dir())
+}
+
+/// Compilers that cannot be started, and files of theirs that cannot be read: the kernel is checked, or named as one that was not.
+#[test]
+fn a_run_that_compiles_checks_or_says_what_it_did_not() {
+    let Some(toolkit) = toolkit() else { return };
+    let arguments = ["--offline", "--no-verify", "--toolkit", &toolkit, "--arch", "sm_90", "--message-format", "short"];
+    let new = || Place::with_kernel(None);
+    let holds = |_: &Place, ended: &Ended, clean: &str| match ended.code == 0
+        && ended.stdout != clean
+        && !ended.stderr.contains("error")
+    {
+        true => Err("findings are missing, and nothing is said".to_string()),
+        false => Ok(()),
+    };
+    let is_same = |_: &Place, next: &Ended, clean: &Ended| next.code == clean.code && next.stdout == clean.stdout;
+    each_fault_in(&new, TRIED_LIVE, &arguments, holds, is_same);
+}
+
+/// What was compiled is known, so that the faults are those of writing.
+#[test]
+fn edits_are_whole_or_not_made() {
+    let Some(toolkit) = toolkit() else { return };
+    let arguments = ["--offline", "--toolkit", &toolkit, "--arch", "sm_90", "--fix", "--allow-no-vcs"];
+    let first = Place::with_kernel(None);
+    let Some(ended) = first.run(&arguments, "rename", 0, "0") else { return };
+    let fixed = first.kernel();
+    assert!(ended.code == 0 && fixed != KERNEL, "it edits: {}", ended.stderr);
+    let known = first.path("cache");
+    let new = || Place::with_kernel(Some(&known));
+    let holds = |place: &Place, ended: &Ended, _: &str| {
+        has_no_left_over(place, "tree")?;
+        match place.kernel() {
+            text if text == fixed => Ok(()),
+            text if text == KERNEL && ended.code == 0 && !ended.stderr.contains("error") => {
+                Err("it ends well and wrote nothing".to_string())
+            }
+            text if text == KERNEL => Ok(()),
+            text => Err(format!("half a file: {text}")),
+        }
+    };
+    each_fault_in(&new, TRIED, &arguments, holds, |place, next, _| next.code == 0 && place.kernel() == fixed);
+}
+
 /// The guardian removes what a run leaves that is killed: between the file and its place, above all.
 #[test]
 fn a_kill_leaves_nothing() {
@@ -225,7 +309,7 @@ fn a_kill_leaves_nothing() {
     let mut problems = Vec::new();
     for family in ["open", "write", "rename"] {
         let Some(clean) = Place::new().run(&arguments, family, 0, "0") else { return };
-        for n in chosen(clean.calls).into_iter().chain(clean.calls.saturating_sub(4)..=clean.calls) {
+        for n in chosen(clean.calls, TRIED).into_iter().chain(clean.calls.saturating_sub(4)..=clean.calls) {
             let place = Place::new();
             let Some(ended) = place.run(&arguments, family, n, "kill") else { return };
             // The guardian outlives the run by a moment.

@@ -30,11 +30,10 @@ use crate::compile::unit::Target;
 use crate::verify::overlay::Overlay;
 use hashes::Hashes;
 use inputs::{Here, Inputs, Portable};
-use store::Store;
 use times::Times;
 
 pub use cargo::CargoMemory;
-pub use store::{Key, MAX_VARIABLE, clear, limit, usage};
+pub use store::{Key, MAX_VARIABLE, Store, clear, limit, usage};
 
 /// Changed whenever entries of older versions of this tool must not be read.
 const FORMAT: &str = "cargo-lmem artifacts 5";

@@ -1,10 +1,12 @@
 //! Entries on disk: bytes by key, with a checksum.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use lmem_base::digest::name_of;
 use lmem_base::files::write_whole;
+use lmem_base::places;
 
 /// Default size limit; the oldest entries are removed first.
 pub const MAX_BYTES: u64 = 2 << 30;
@@ -65,7 +67,8 @@ impl Store {
     /// The bytes of an entry; `None` if it is truncated, changed, or stored under another key.
     pub fn read(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
-        let mut bytes = std::fs::read(&path).ok()?;
+        let mut bytes = Vec::new();
+        places::open_own(&path).ok()?.read_to_end(&mut bytes).ok()?;
         let length = bytes.len().checked_sub(HASH_BYTES)?;
         if hash(key, &bytes[..length]).as_bytes() != &bytes[length..] {
             return None;

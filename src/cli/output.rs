@@ -24,12 +24,16 @@ impl FromStr for Output {
         if let Some(format) = format(text) {
             return Ok(Self::Stdout(format));
         }
-        match text.split_once('=').filter(|(_, path)| !path.is_empty()) {
+        let (format, path) = match text.split_once('=') {
             Some((name, path)) if is_word(name) => match format(name) {
-                Some(format) => Ok(Self::File { format: Some(format), path: path.into() }),
-                None => Err(unknown(name, text)),
+                Some(format) => (Some(format), path),
+                None => return Err(unknown(name, text)),
             },
-            _ => Ok(Self::File { format: None, path: text.into() }),
+            _ => (None, text),
+        };
+        match path.is_empty() {
+            true => Err("the name of a file is missing".to_string()),
+            false => Ok(Self::File { format, path: path.into() }),
         }
     }
 }
@@ -106,5 +110,6 @@ mod tests {
         let error = "sarfi=a.sarif".parse::<Output>().unwrap_err();
         assert!(error.contains("did you mean `sarif`?") && error.contains("`./sarfi=a.sarif`"), "{error}");
         assert_eq!(all(&["./json"]), [(MessageFormat::Human, file("./json"))]);
+        assert!("".parse::<Output>().is_err() && "json=".parse::<Output>().is_err());
     }
 }

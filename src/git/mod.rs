@@ -6,6 +6,7 @@
 //! setting that can start a program is overridden. This includes the user's own filters: git-lfs takes programs from
 //! the repository's settings.
 
+mod own;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,10 +18,15 @@ use std::time::Duration;
 
 use lmem_base::process::{self, End};
 
+pub use own::check;
 pub use tree::{Checkout, folder};
 
 /// Enough for a repository on a slow disk.
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// Limit on what git gives at once: the files of a million-file tree, or a chunk of contents. Some kilobytes of objects can
+/// make a list endless, as each folder of a tree may hold one and the same folder ten times.
+const MAX_OUTPUT_BYTES: usize = 128 << 20;
 
 /// Overrides of settings that would make `git status` start a program, or read another repository.
 const OFF: [(&str, &str); 8] = [
@@ -32,24 +38,6 @@ const OFF: [(&str, &str); 8] = [
     ("status.submoduleSummary", "false"),
     ("submodule.recurse", "false"),
     ("diff.ignoreSubmodules", "all"),
-];
-
-/// Files that git reads first. If one is a pipe or a device, git would wait until the time limit.
-const READ: [&str; 14] = [
-    "config",
-    "config.worktree",
-    "HEAD",
-    "index",
-    "commondir",
-    "gitdir",
-    "packed-refs",
-    "shallow",
-    "info/exclude",
-    "info/attributes",
-    "info/grafts",
-    "info/sparse-checkout",
-    "objects/info/alternates",
-    "objects/info/commit-graph",
 ];
 
 /// Why git gives no answer.
@@ -182,9 +170,7 @@ impl<'a> Repository<'a> {
     }
 
     fn at(top: &Path, cancel: &'a AtomicBool) -> Result<Self, String> {
-        if let Some(name) = READ.iter().find(|name| is_special(&top.join(".git").join(name))) {
-            return Err(format!("`.git/{name}` is not a file"));
-        }
+        own::check(top)?;
         Ok(Self { top: top.to_path_buf(), overrides: overrides(top, top, cancel)?, cancel, depth: 0 })
     }
 
@@ -240,9 +226,14 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// Git fails.
     pub fn files_of(&self, commit: &str) -> Result<Vec<TreeEntry>, GitError> {
-        let list = self.ask(&["ls-tree", "-r", "-z", "--full-tree", commit], b"")?;
+        let list = self.list_of(commit)?;
         // Mode, kind, name.
         self.with_submodules(entries(&list).filter_map(|(head, path)| entry(&head, 0, 2, path)))
+    }
+
+    /// The list of a commit's files.
+    fn list_of(&self, commit: &str) -> Result<Vec<u8>, GitError> {
+        self.ask(&["ls-tree", "-r", "-z", "--full-tree", commit], b"")
     }
 
     /// Puts the files of a submodule's commit in its place. A submodule that is not checked out, or that lacks the
@@ -325,7 +316,7 @@ impl<'a> Repository<'a> {
     /// Adds what differs in submodules: from the commit that the older revision has of each to the one in the index, or
     /// to what is checked out.
     fn add_submodules(&self, changes: &mut Changes, commit: &str, is_staged: bool) -> Result<(), GitError> {
-        let before = Self::submodules(&self.ask(&["ls-tree", "-r", "-z", "--full-tree", commit], b"")?, 2);
+        let before = Self::submodules(&self.list_of(commit)?, 2);
         if before.is_empty() {
             return Ok(());
         }
@@ -490,10 +481,6 @@ fn overrides(top: &Path, folder: &Path, cancel: &AtomicBool) -> Result<Vec<(Stri
     Ok(fixed.into_iter().chain(off).collect())
 }
 
-fn is_special(path: &Path) -> bool {
-    fs_err::metadata(path).is_ok_and(|metadata| !metadata.is_file())
-}
-
 fn command(top: &Path, folder: &Path, overrides: &[(String, String)]) -> Result<Command, String> {
     let program = process::on_path("git").ok_or("no `git` is on `PATH`")?;
     let mut git = Command::new(program);
@@ -520,7 +507,11 @@ fn command(top: &Path, folder: &Path, overrides: &[(String, String)]) -> Result<
 }
 
 fn run(git: &mut Command, input: &[u8], cancel: &AtomicBool) -> Result<Vec<u8>, String> {
-    let output = process::run(git, input, LIMIT, cancel).map_err(|error| format!("`git`: {error}"))?;
+    let output = process::run_within(git, input, LIMIT, MAX_OUTPUT_BYTES, cancel);
+    let output = output.map_err(|error| format!("`git`: {error}"))?;
+    if output.stdout.len() >= MAX_OUTPUT_BYTES {
+        return Err(format!("it gives more than {} MiB", MAX_OUTPUT_BYTES >> 20));
+    }
     match output.end {
         End::Exit(0) => Ok(output.stdout),
         End::TimedOut => Err(format!("it was given up after {} s", LIMIT.as_secs())),

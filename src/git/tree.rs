@@ -143,7 +143,8 @@ fn update(
         // A file above the limit, as of generated tables: the user's own stands for it, which is the same in most cases.
         let (path, own) = (tree.join(&entry.path), repository.top.join(&entry.path));
         let is_left_out = entry.mode != LINK && !path.exists() && !path.is_symlink();
-        if is_left_out && own.is_file() && !own.is_symlink() && !has_link_above(tree, &path) {
+        let is_own = own.is_file() && !own.is_symlink() && !has_link_above(&repository.top, &own);
+        if is_left_out && is_own && !has_link_above(tree, &path) {
             fs_err::create_dir_all(path.parent().unwrap_or(tree)).map_err(failed)?;
             fs_err::os::unix::fs::symlink(&own, &path).map_err(failed)?;
         }
@@ -151,7 +152,8 @@ fn update(
     for entry in submodules {
         // A commit that was not fetched: the user's checkout of the submodule stands for it.
         let (path, own) = (tree.join(&entry.path), repository.top.join(&entry.path));
-        if own.is_dir() && !has_link_above(tree, &path) {
+        let is_own = own.is_dir() && !own.is_symlink() && !has_link_above(&repository.top, &own);
+        if is_own && !has_link_above(tree, &path) {
             fs_err::create_dir_all(path.parent().unwrap_or(tree)).map_err(failed)?;
             remove(&path).map_err(failed)?;
             fs_err::os::unix::fs::symlink(&own, &path).map_err(failed)?;

@@ -22,6 +22,8 @@ const LIMIT: Duration = Duration::from_secs(20);
 pub enum InitError {
     #[error("the current folder cannot be used")]
     Folder(#[source] io::Error),
+    #[error("a hook of git cannot be written: {0}")]
+    Repository(String),
     #[error("`{}` lies in no git repository, and a hook of git belongs into one", .0.display())]
     NoRepository(PathBuf),
     #[error("`{}` leads out of `{}`, and nothing is written there", .path.display(), .root.display())]
@@ -96,6 +98,7 @@ pub fn plan(arguments: &InitArgs, folder: &Path) -> Result<Vec<Planned>, InitErr
     add(arguments.vscode, ".vscode/tasks.json", include_str!("files/tasks.json"), "", merge);
     if arguments.git_hook {
         let no_repository = || InitError::NoRepository(root.clone());
+        crate::git::check(&root).map_err(InitError::Repository)?;
         let path = git_path(&root, &["--git-path", "hooks/pre-commit"]).ok_or_else(no_repository)?;
         let common = git_path(&root, &["--git-common-dir"]).ok_or_else(no_repository)?;
         let text = filled(include_str!("files/pre-commit.sh"));

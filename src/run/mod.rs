@@ -27,7 +27,7 @@ use lmem_project::discover::Workspace;
 use lmem_unit::{CapturedText, NvrtcOptions, TranslationUnit, UnitCode, UnitNames};
 
 use origin::Sources;
-use record::Record;
+pub use record::Record;
 
 /// The shim library; empty on platforms whose loader cannot preload it.
 const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libcargo_lmem_nvrtc.so"));

@@ -204,6 +204,8 @@ pub enum ToolkitError {
     },
     #[error("`{choice}` is not a usable CUDA toolkit: {reason}")]
     Unusable { choice: String, reason: String },
+    #[error("the toolkit `{}` is not a folder", .0.display())]
+    NotAFolder(PathBuf),
     #[error("the toolkit `{0}` is neither a folder, nor a version such as `13.5`, nor `managed`")]
     NotAChoice(String),
     #[error(
@@ -256,7 +258,7 @@ pub enum ToolkitError {
 impl ToolkitError {
     /// Whether the error is in the command line, in the configuration or in stdout, and not in the toolkits.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::NotAChoice(_) | Self::NotAPin(_) | Self::Stdout(_))
+        matches!(self, Self::NotAChoice(_) | Self::NotAFolder(_) | Self::NotAPin(_) | Self::Stdout(_))
     }
 
     /// Next steps, one per `hint:` line.
@@ -267,7 +269,9 @@ impl ToolkitError {
             Self::NotFound { .. } | Self::Offline => {
                 &["fetch NVIDIA's compilers with `cargo lmem toolkit install`, once, with a network", own]
             }
-            Self::Unusable { .. } => &["`cargo lmem toolkit list` shows the toolkits of this machine"],
+            Self::Unusable { .. } | Self::NotAFolder(_) => {
+                &["`cargo lmem toolkit list` shows the toolkits of this machine"]
+            }
             Self::NotPublished(_) => &[
                 "install that toolkit from NVIDIA and pass its folder with `--toolkit PATH`",
                 "or let a newer one compile the sources: `--toolkit managed`",

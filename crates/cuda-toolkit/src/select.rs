@@ -98,6 +98,9 @@ fn at_folder(cx: &install::Context<'_>, folder: &Path) -> Result<Selection, Tool
             Err(reason) => first_reason = first_reason.or(Some(reason)),
         }
     }
+    if meant.is_none() && !folder.is_dir() {
+        return Err(ToolkitError::NotAFolder(folder.to_path_buf()));
+    }
     let reason = first_reason.unwrap_or_default();
     Err(ToolkitError::Unusable { choice: folder.display().to_string(), reason })
 }
@@ -390,7 +393,10 @@ mod tests {
         let folder = machine.path("a");
         assert!(matches!(error(&machine, None, folder.to_str()), ToolkitError::NotAPin(_)));
         assert!(matches!(error(&machine, Some("cuda"), None), ToolkitError::NotAChoice(_)));
-        assert!(matches!(error(&machine, Some("/no/such/folder"), None), ToolkitError::Unusable { .. }));
+        assert!(matches!(error(&machine, Some("/no/such/folder"), None), ToolkitError::NotAFolder(_)));
+        std::fs::create_dir(machine.path("empty")).unwrap();
+        assert!(matches!(error(&machine, machine.path("empty").to_str(), None), ToolkitError::Unusable { .. }));
+        assert!(error(&machine, Some("/dev/null"), None).is_usage());
     }
 
     #[test]

@@ -112,19 +112,31 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// Same as for [`read`].
 pub fn open(path: &Path) -> io::Result<File> {
     asked_for(path);
-    let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
     // For a missing file, this gives the system's own error.
-    std::fs::metadata(path).map_err(named)?;
+    std::fs::metadata(path).map_err(|error| named(path, error))?;
     if !is_regular(path) {
         return Err(refused(path, "is not a regular file"));
     }
-    // The file may have been replaced by a pipe since the check. With `O_NONBLOCK` opening a pipe does not block, and
-    // the metadata shows that it is not a file.
-    let file = File::options().read(true).custom_flags(NONBLOCK).open(path).map_err(named)?;
+    open_own(path)
+}
+
+/// Opens a file of this tool's own, which is no input of what is checked. It may lie anywhere.
+///
+/// # Errors
+/// The file cannot be opened, or is not regular.
+pub fn open_own(path: &Path) -> io::Result<File> {
+    // With `O_NONBLOCK` opening a pipe does not block, and the metadata shows that it is not a file. Another file's place may
+    // have been taken by one since it was looked at.
+    let open = File::options().read(true).custom_flags(NONBLOCK).open(path);
+    let file = open.map_err(|error| named(path, error))?;
     match file.metadata()?.is_file() {
         true => Ok(file),
         false => Err(refused(path, "is not a regular file")),
     }
+}
+
+fn named(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
 }
 
 fn refused(path: &Path, reason: &str) -> io::Error {

@@ -63,12 +63,26 @@ impl Output {
 /// # Errors
 /// The program cannot be started.
 pub fn run(command: &mut Command, input: &[u8], limit: Duration, cancel: &AtomicBool) -> std::io::Result<Output> {
+    run_within(command, input, limit, MAX_OUTPUT_BYTES, cancel)
+}
+
+/// As [`run`], with a limit on the bytes of each output. Beyond it the pipe is closed, which ends most programs.
+///
+/// # Errors
+/// The program cannot be started.
+pub fn run_within(
+    command: &mut Command,
+    input: &[u8],
+    limit: Duration,
+    bytes: usize,
+    cancel: &AtomicBool,
+) -> std::io::Result<Output> {
     harden(command);
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     end_with_this_thread(command);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
     let _group = Kept::group(child.id());
-    let output = converse(&mut child, input, limit, cancel);
+    let output = converse(&mut child, input, limit, bytes, cancel);
     if output.is_err() {
         kill_group(&mut child);
         drop(child.wait());
@@ -76,15 +90,21 @@ pub fn run(command: &mut Command, input: &[u8], limit: Duration, cancel: &Atomic
     output
 }
 
-fn converse(child: &mut Child, input: &[u8], limit: Duration, cancel: &AtomicBool) -> std::io::Result<Output> {
+fn converse(
+    child: &mut Child,
+    input: &[u8],
+    limit: Duration,
+    bytes: usize,
+    cancel: &AtomicBool,
+) -> std::io::Result<Output> {
     let writer = child.stdin.take().map(|mut stdin| {
         let input = input.to_vec();
         // A child that does not read its input reports that by its exit status; the broken-pipe error adds nothing.
         thread(move || drop(std::io::Write::write_all(&mut stdin, &input)))
     });
     let _writer = writer.transpose()?;
-    let stdout = Collector::of(child.stdout.take())?;
-    let stderr = Collector::of(child.stderr.take())?;
+    let stdout = Collector::of(child.stdout.take(), bytes)?;
+    let stderr = Collector::of(child.stderr.take(), bytes)?;
     // What the program started and did not wait for holds its output open, and has no work left to do.
     let end = wait_for(child, limit, cancel, || (), kill_group)?;
     let until = Instant::now() + GRACE;
@@ -165,10 +185,10 @@ struct Collector {
 }
 
 impl Collector {
-    fn of(pipe: Option<impl Read + Send + 'static>) -> std::io::Result<Self> {
+    fn of(pipe: Option<impl Read + Send + 'static>, most: usize) -> std::io::Result<Self> {
         let bytes = Arc::new(Mutex::default());
         let shared = Arc::clone(&bytes);
-        let reader = thread(move || pipe.into_iter().for_each(|pipe| read_all(pipe, &shared)))?;
+        let reader = thread(move || pipe.into_iter().for_each(|pipe| read_all(pipe, most, &shared)))?;
         Ok(Self { bytes, reader })
     }
 
@@ -182,16 +202,19 @@ impl Collector {
     }
 }
 
-fn read_all(mut pipe: impl Read, bytes: &Mutex<Vec<u8>>) {
+fn read_all(mut pipe: impl Read, most: usize, bytes: &Mutex<Vec<u8>>) {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
         match pipe.read(&mut buffer) {
             Ok(0) => return,
             Ok(count) => {
-                // What is beyond the limit is read and dropped, so that the program does not block.
                 let Ok(mut bytes) = bytes.lock() else { return };
-                let room = MAX_OUTPUT_BYTES.saturating_sub(bytes.len());
+                let room = most.saturating_sub(bytes.len());
                 bytes.extend_from_slice(&buffer[..count.min(room)]);
+                // Returning closes the pipe, so that a program which writes without end ends.
+                if count > room {
+                    return;
+                }
             }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             // Output read before an error is still useful.

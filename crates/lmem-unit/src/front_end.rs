@@ -218,7 +218,7 @@ fn called(line: &str) -> Option<String> {
     loop {
         let open = rest.find('(')?;
         let before = rest[..open].trim_end();
-        let start = before.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).map_or(0, |at| at + 1);
+        let start = before.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_' || c == '$').len();
         let name = &before[start..];
         if !name.is_empty() && !ATTRIBUTES.contains(&name) {
             return Some(name.to_string());
@@ -354,8 +354,12 @@ impl Types {
         };
         let extents_at = text.find('[').unwrap_or(text.len());
         let (declared, extents) = text.split_at(extents_at);
-        let name_at = declared.trim_end().rfind(|c: char| !(c.is_alphanumeric() || c == '_'))? + 1;
-        let (head, name) = declared.trim_end().split_at(name_at);
+        let declared = declared.trim_end();
+        let head = declared.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
+        if head.is_empty() {
+            return None;
+        }
+        let name = &declared[head.len()..];
         let declared = self.declared(head, extents);
         let layout = declared.layout.map(|layout| Layout {
             alignment: forced.map_or(layout.alignment, |forced| forced.max(layout.alignment)),

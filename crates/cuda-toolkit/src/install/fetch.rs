@@ -3,14 +3,14 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tempfile::TempDir;
 
 use super::installer::Installer;
 use super::plan::Plan;
-use super::progress::Progress;
+use super::progress::{MAX_BYTES, Progress};
 use super::{Context, IN_USE, STAGING, say_licence};
 use crate::{Refused, ToolkitError, process};
 
@@ -81,8 +81,14 @@ pub(super) fn fetch_with(
     let in_use = File::create(&path).map_err(ToolkitError::io("create", &path))?;
     let _ = in_use.try_lock();
     command.stdin(in_use);
-    let ended = process::run(&mut command, cx.cancel, INSTALLER_LIMIT, || progress.tick(staging.path()));
+    let stop = AtomicBool::new(false);
+    let mut is_too_much = false;
+    let ended = process::run(&mut command, &stop, INSTALLER_LIMIT, || {
+        is_too_much |= progress.tick(staging.path());
+        stop.store(is_too_much || cx.cancel.load(Ordering::Relaxed), Ordering::Relaxed);
+    });
     match ended {
+        Err(_) if is_too_much => Ok(Err(format!("it takes more than {} GiB", MAX_BYTES >> 30))),
         Ok(ended) if ended.status.success() => Ok(Ok(())),
         Ok(ended) => Ok(Err(last_lines(&ended.output, 12))),
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(ToolkitError::Cancelled),

@@ -13,6 +13,8 @@
 //! checksums. Both write into a staging folder on the same file system; a single rename moves the result into place.
 
 mod fetch;
+#[cfg(all(test, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod hostile;
 mod installer;
 mod lock;
 mod plan;
@@ -250,6 +252,9 @@ fn supported_platform() -> Result<(), ToolkitError> {
 /// Checks that the packages form a toolkit that runs on this machine; returns its version and marker.
 fn checked(cx: &Context<'_>, plan: &Plan, packages: &Path) -> Result<(String, Marker), ToolkitError> {
     let incomplete = |reason: String| ToolkitError::Incomplete { what: plan.what.clone(), reason };
+    if let Some(link) = foreign(packages) {
+        return Err(incomplete(format!("`{}` in it leads elsewhere", link.display())));
+    }
     let root = unified_root(packages).ok_or_else(|| incomplete("no `nvidia` folder".to_owned()))?;
     let toolkit = discover::check_managed(&root, cx.cancel).map_err(incomplete)?;
     if !toolkit.lacks.is_empty() {
@@ -271,6 +276,18 @@ fn checked(cx: &Context<'_>, plan: &Plan, packages: &Path) -> Result<(String, Ma
     }
     let marker = Marker { number: toolkit.number.clone(), verified: plan.verified, packages: package_names(packages) };
     Ok((toolkit.number, marker))
+}
+
+/// A link in the packages that leads out of them, or what is neither file nor folder: wheels hold neither.
+fn foreign(packages: &Path) -> Option<PathBuf> {
+    let top = std::fs::canonicalize(packages).ok()?;
+    let entries = walkdir::WalkDir::new(&top).into_iter().filter_map(Result::ok);
+    let is_foreign = |entry: &walkdir::DirEntry| match entry.file_type() {
+        kind if kind.is_symlink() => !std::fs::canonicalize(entry.path()).is_ok_and(|path| path.starts_with(&top)),
+        kind => !kind.is_file() && !kind.is_dir(),
+    };
+    let found = entries.filter(is_foreign).map(walkdir::DirEntry::into_path).next()?;
+    Some(found.strip_prefix(&top).unwrap_or(&found).to_path_buf())
 }
 
 fn package_names(packages: &Path) -> Vec<String> {

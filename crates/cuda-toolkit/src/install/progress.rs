@@ -9,6 +9,10 @@ use super::installer::Installer;
 use super::plan::Plan;
 use super::{Context, say};
 
+/// Limit on what an installer may fetch and unpack: an index that is not NVIDIA's may give without end. The largest toolkit
+/// has less than 2 GB with its wheels.
+pub(super) const MAX_BYTES: u64 = 8 << 30;
+
 /// Shows progress: a bar on a terminal, otherwise one line.
 pub(super) struct Progress {
     pub(super) bar: ProgressBar,
@@ -42,11 +46,12 @@ impl Progress {
         Self { bar, measured: Instant::now() }
     }
 
-    pub(super) fn tick(&mut self, staging: &Path) {
+    /// Measures what there is; the result says whether it is too much.
+    pub(super) fn tick(&mut self, staging: &Path) -> bool {
         self.bar.tick();
         // Measuring walks thousands of files.
-        if self.bar.is_hidden() || self.measured.elapsed() < Duration::from_millis(300) {
-            return;
+        if self.measured.elapsed() < Duration::from_millis(300) {
+            return false;
         }
         let files = walkdir::WalkDir::new(staging).into_iter().filter_map(Result::ok);
         let bytes =
@@ -54,6 +59,7 @@ impl Progress {
         // The installer deletes its downloads at the end; the bar must not go back.
         self.bar.set_position(self.bar.position().max(bytes));
         self.measured = Instant::now();
+        bytes > MAX_BYTES
     }
 }
 

@@ -20,7 +20,7 @@ use lmem_base::budget::BudgetError;
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
-use lmem_base::places;
+use lmem_base::places::{self, Places};
 use lmem_base::words::nearest;
 use lmem_unit::NvccFlags;
 
@@ -170,10 +170,14 @@ impl PackageConfig {
             key: String::new(),
             problem: ConfigProblem::Toml(text),
         };
+        // Errors show lines of the file, and a link may lead to any.
+        let folder = path.parent().unwrap_or(Path::new(""));
+        if path.exists() && !Places::new([places::tree_of(folder)]).hold(path) {
+            return Err(broken("it leads out of the workspace".to_string()));
+        }
         let bytes = places::read(path, MAX_BYTES).map_err(|error| broken(format!("it cannot be read: {error}")))?;
         let text = String::from_utf8(bytes).map_err(|_| broken("it is not text".to_string()))?;
         let value: Value = toml::from_str(&text).map_err(|error| broken(error.to_string().trim_end().to_string()))?;
-        let folder = path.parent().unwrap_or(Path::new(""));
         Reader { manifest: path, folder, prefix: String::new() }.package(&value)
     }
 
