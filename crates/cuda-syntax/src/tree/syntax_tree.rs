@@ -89,6 +89,16 @@ impl SyntaxTree {
         self.text.span(range)
     }
 
+    /// The offset of a span in the text, if the text has it unchanged.
+    pub fn offset_of(&self, span: &Span) -> Option<usize> {
+        let name = span.text();
+        let is_it = |offset: &usize| {
+            let range = *offset..offset + name.len();
+            self.text().get(range.clone()) == Some(name) && self.span(range).as_ref() == Some(span)
+        };
+        self.text.starts_of(span).filter(|_| !name.is_empty()).find(is_it)
+    }
+
     /// The text of a node.
     pub fn slice(&self, node: Node<'_>) -> &str {
         self.text().get(node.byte_range()).unwrap_or("")
@@ -159,6 +169,8 @@ pub struct SyntaxTrees<'a> {
     calls: RefCell<HashMap<CallKey, Rc<CallsAt>>>,
     /// The tree of each file; `None` for files that are not the user's.
     numbers: RefCell<HashMap<PathBuf, Option<TreeId>>>,
+    /// The same by the names in line tables, which each level of each inline chain asks for.
+    names: RefCell<HashMap<String, Option<TreeId>>>,
     trees: TreeList,
     /// Returned for a `TreeId` of another unit.
     empty: Rc<SyntaxTree>,
@@ -197,6 +209,7 @@ impl<'a> SyntaxTrees<'a> {
             mentions: RefCell::default(),
             calls: RefCell::default(),
             numbers: RefCell::default(),
+            names: RefCell::default(),
             trees: TreeList::default(),
             empty: Rc::new(SyntaxTree::plain(MappedText::default())),
         }
@@ -234,6 +247,15 @@ impl<'a> SyntaxTrees<'a> {
     /// The ID of a file's tree, by the file's name in a line table; `None` for files that are not the user's. Different
     /// names of one file (`a/../b`) give the same tree.
     pub fn id(&self, name: &str) -> Option<TreeId> {
+        if let Some(known) = self.names.borrow().get(name) {
+            return *known;
+        }
+        let number = self.id_of_path(name);
+        self.names.borrow_mut().insert(name.to_string(), number);
+        number
+    }
+
+    fn id_of_path(&self, name: &str) -> Option<TreeId> {
         let path = normalize(&self.folder.join(name));
         if let Some(known) = self.numbers.borrow().get(&path) {
             return *known;
