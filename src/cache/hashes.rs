@@ -211,6 +211,17 @@ mod tests {
     }
 
     #[test]
+    fn files_are_hashed_in_parts() {
+        let place = place();
+        let text = "0123456789".repeat(20_000);
+        place.write(&text, Duration::ZERO);
+        let length = text.len() as u64;
+        assert_eq!(content(&place.path(), length), Some(blake3::hash(text.as_bytes()).to_hex().to_string()));
+        assert_eq!(content(&place.path(), length - 1), None);
+        assert_eq!(content(place.folder.path(), length), None);
+    }
+
+    #[test]
     fn what_changed_just_now_is_not_believed_later() {
         let place = place();
         place.write("int a;", Duration::from_secs(60));

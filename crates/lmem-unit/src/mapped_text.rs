@@ -147,7 +147,8 @@ impl MappedText {
     pub fn starts_of<'t>(&'t self, span: &'t Span) -> impl Iterator<Item = usize> + 't {
         self.segments.iter().filter_map(|segment| {
             let source = &segment.source;
-            let from_start = span.start.checked_sub(source.start).filter(|_| source.file.display == span.file.display)?;
+            let from_start =
+                span.start.checked_sub(source.start).filter(|_| source.file.display == span.file.display)?;
             let is_within = if segment.text.len() == source.range().len() {
                 from_start < segment.text.len()
             } else {

@@ -357,6 +357,28 @@ mod tests {
     }
 
     #[test]
+    fn spans_are_found_again() {
+        let rust = SourceFile::from_text("a.rs", r"int a;\nint a;");
+        let mut text = MappedText::default();
+        text.push("int a;", Span::new(&rust, 0..6));
+        text.push("\n", Span::new(&rust, 6..8));
+        text.push("int a;", Span::new(&rust, 8..14));
+        let tree = SyntaxTree::plain(text);
+        let at = |file: &Arc<SourceFile>, range: Range<usize>| tree.offset_of(&Span::new(file, range));
+        // The second `a` has the same text as the first.
+        assert_eq!((at(&rust, 4..5), at(&rust, 12..13)), (Some(4), Some(11)));
+        // Nothing, a part with an escape, and another file with the same text.
+        assert_eq!((at(&rust, 4..4), at(&rust, 5..9)), (None, None));
+        assert_eq!(at(&SourceFile::from_text("b.rs", rust.text()), 4..5), None);
+        let twice = SourceFile::from_text("c.cu", "int a;");
+        let mut text = MappedText::default();
+        text.push_generated("int b;");
+        text.push("int a;", Span::new(&twice, 0..6));
+        text.push("int a;", Span::new(&twice, 0..6));
+        assert_eq!(SyntaxTree::plain(text).offset_of(&Span::new(&twice, 4..5)), Some(10));
+    }
+
+    #[test]
     fn pragmas_do_not_tear_loops_apart() {
         let text = "void f() {\n#pragma unroll\n  for (;;)\n#pragma unroll // ü\n    for (;;) g();\n}\n";
         let tree = SyntaxTree::example("a.cu", text);

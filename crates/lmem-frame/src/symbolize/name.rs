@@ -61,17 +61,18 @@ pub fn name_all(objects: &mut [&mut RawObject], trees: &SyntaxTrees<'_>) -> Vec<
         (0..all.len()).map(|index| chosen[index].filter(|_| is_undisputed(index, &chosen, &all, objects))).collect();
     let taken: BTreeSet<Candidate> =
         chosen.iter().zip(&all).filter_map(|(chosen, winners)| Some(winners.get((*chosen)?)?.0.clone())).collect();
-    let named = objects.iter_mut().zip(all).zip(chosen).zip(&resolved).map(|(((object, winners), chosen), resolved)| {
-        let winner = chosen.and_then(|index| winners.into_iter().nth(index));
-        let variable = winner.and_then(|(candidate, mut score)| {
-            score.rivals.retain(|rival| !taken.contains(rival));
-            describe(object, resolved, candidate, &score, trees)
+    let named =
+        objects.iter_mut().zip(all).zip(chosen).zip(&resolved).map(|(((object, winners), chosen), resolved)| {
+            let winner = chosen.and_then(|index| winners.into_iter().nth(index));
+            let variable = winner.and_then(|(candidate, mut score)| {
+                score.rivals.retain(|rival| !taken.contains(rival));
+                describe(object, resolved, candidate, &score, trees)
+            });
+            if variable.is_none() {
+                object.accesses.iter_mut().for_each(settle);
+            }
+            variable
         });
-        if variable.is_none() {
-            object.accesses.iter_mut().for_each(settle);
-        }
-        variable
-    });
     named.collect()
 }
 
