@@ -222,7 +222,8 @@ mod tests {
     /// Each name with its certain votes, all votes, and whether its address is passed on.
     fn scores(objects: impl FnOnce(&super::super::scene::Shown<'_>) -> RawObject) -> Vec<(String, u64, u64, bool)> {
         Scene::new(TEXT).ask(|it| {
-            let scores = votes(&objects(it), &Resolved::new(&objects(it), it.trees));
+            let object = objects(it);
+            let scores = votes(&object, &Resolved::new(&object, it.trees));
             scores
                 .into_iter()
                 .map(|((_, declaration), score)| (declaration.name, score.certain, score.places, score.is_passed))
