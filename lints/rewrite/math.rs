@@ -9,7 +9,7 @@ use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
 
 use super::Rewrite;
-use super::facts::sites::{functions_named, offset_of, trees};
+use super::facts::sites::{functions_named, trees};
 
 /// Functions whose slow path needs an array, without the `f` of their `float` variant.
 const FUNCTIONS: [&str; 4] = ["sin", "cos", "tan", "sincos"];
@@ -31,7 +31,7 @@ fn multiples_of_pi(object: &StackObject) -> Vec<Edit> {
     let mut edits = Vec::new();
     let mut seen: Vec<(*const SyntaxTree, usize)> = Vec::new();
     let here = function.span.as_ref().map(|span| {
-        trees(object).into_iter().filter_map(|tree| Some((tree, offset_of(tree, span)?))).collect::<Vec<_>>()
+        trees(object).into_iter().filter_map(|tree| Some((tree, tree.offset_of(span)?))).collect::<Vec<_>>()
     });
     let places = object.accesses.iter().flat_map(|access| &access.places);
     let places = places.map(|place| (object.tree(place), place.offset));

@@ -9,12 +9,12 @@ use lmem_base::source::Span;
 use lmem_frame::StackObject;
 
 use super::Rewrite;
-use super::facts::sites::{offset_of, trees};
+use super::facts::sites::trees;
 
 /// The replaced members with the edits: `auto next = parameter.next;` at the kernel's start, and `next` for
 /// `parameter.next` in its body. `None` if the parameter is used other than by its members.
 pub fn scalar_replacement(object: &StackObject, parameter: &Span) -> Option<(Vec<String>, Rewrite)> {
-    trees(object).into_iter().find_map(|tree| replaced(tree, offset_of(tree, parameter)?))
+    trees(object).into_iter().find_map(|tree| replaced(tree, tree.offset_of(parameter)?))
 }
 
 fn replaced(tree: &SyntaxTree, parameter: usize) -> Option<(Vec<String>, Rewrite)> {

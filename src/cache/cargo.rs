@@ -31,13 +31,11 @@ impl fmt::Debug for CargoMemory {
 
 impl Remember for CargoMemory {
     fn known(&self, name: &str) -> Option<String> {
-        self.0.result(&self.0.result_key("cargo", &name)?, None)
+        self.0.result(&self.0.output_key("cargo", name), None)
     }
 
     fn keep(&self, name: &str, text: &str, paths: BTreeSet<PathBuf>, since: SystemTime) {
-        if let Some(key) = self.0.result_key("cargo", &name) {
-            // If the entry cannot be written, the next run starts cargo again.
-            drop(self.0.keep_result(&key, None, &text, paths, since));
-        }
+        // If the entry cannot be written, the next run starts cargo again.
+        drop(self.0.keep_result(&self.0.output_key("cargo", name), None, &text, paths, since));
     }
 }

@@ -42,6 +42,9 @@ const OVERLAY_FORMAT: &str = "cargo-lmem figures 7";
 /// The same for results derived from artifacts and from Rust code; their keys include the program itself.
 const RESULT_FORMAT: &str = "cargo-lmem results 1";
 
+/// The version of what other programs are asked, and of the files on which their answers depend.
+const OUTPUT_FORMAT: &str = "cargo-lmem outputs 1";
+
 /// The cache entries of one workspace.
 pub struct Cache {
     store: Store,
@@ -260,6 +263,11 @@ impl Cache {
             parts.add(&file.hash);
         }
         Some(Key::of([parts.finish().as_str()]))
+    }
+
+    /// The key for what another program printed, whichever build of this one started it.
+    fn output_key(&self, what: &str, name: &str) -> Key {
+        Key::of([OUTPUT_FORMAT, what, &self.here().text(name)])
     }
 
     /// A stored result, if all its inputs are unchanged. Its spans refer to the current files.

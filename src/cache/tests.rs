@@ -1,3 +1,7 @@
+use std::collections::BTreeSet;
+
+use lmem_project::discover::Remember as _;
+
 use super::*;
 use crate::compile::unit::{CompileError, Failure};
 
@@ -158,4 +162,22 @@ fn a_failure_for_want_of_time_is_not_kept() {
     let failure = Failure { error: timed_out, ..refused(&workspace) };
     workspace.cache().put_failure(&key(), &failure, Path::new("/toolkit"), later()).unwrap();
     assert!(workspace.cache().failure(&key()).is_none());
+}
+
+#[test]
+fn what_cargo_printed_holds_for_every_build_of_the_program() {
+    let workspace = workspace();
+    let of_build = |build: &str| {
+        let cache = workspace.cache();
+        cache.program.set(Some(build.to_string())).unwrap();
+        cache
+    };
+    let paths = || BTreeSet::from([workspace.header.clone()]);
+    CargoMemory::new(of_build("one")).keep("metadata", "{}", paths(), later());
+    let result = of_build("one").result_key("claims", &"a");
+    assert_ne!(result, of_build("two").result_key("claims", &"a"));
+    assert_eq!(CargoMemory::new(of_build("two")).known("metadata").as_deref(), Some("{}"));
+    assert_eq!(CargoMemory::new(of_build("two")).known("other"), None);
+    fs_err::write(&workspace.header, "int y;").unwrap();
+    assert_eq!(CargoMemory::new(of_build("two")).known("metadata"), None);
 }

@@ -1,6 +1,9 @@
 //! Live values in registers: the source variable of a value, and the peak of register pressure.
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::rc::Rc;
 
 use cuda_syntax::tree::{Declaration, DeclarationKind, Mention};
 use cuda_syntax::{SyntaxTrees, types};
@@ -8,7 +11,7 @@ use nv_code::dataflow::{ByRegister, uses};
 use nv_code::{PtxFunction, PtxModule};
 use ptx_syntax::{AddressBase, Graph, Instruction, Loop, Loops, Opcode, Reg, Type};
 
-use crate::place::{Place, places};
+use crate::place::{Place, levels};
 
 /// Limit on register copies followed from one value.
 const MAX_COPIES: usize = 64;
@@ -21,11 +24,19 @@ pub struct Values<'a> {
     function: &'a PtxFunction,
     /// Instructions that read each register.
     uses: ByRegister,
+    /// By the number of the location, of which many instructions have the same.
+    statements: RefCell<HashMap<u32, Option<Rc<Statement>>>>,
+}
+
+/// The innermost statement in the user's files at a location.
+struct Statement {
+    place: Place,
+    region: Option<Range<usize>>,
 }
 
 impl<'a> Values<'a> {
     pub fn new(function: &'a PtxFunction) -> Self {
-        Self { function, uses: uses(function) }
+        Self { function, uses: uses(function), statements: RefCell::default() }
     }
 
     /// The variable assigned by an instruction. A value belongs to a variable only if other statements use it;
@@ -37,14 +48,13 @@ impl<'a> Values<'a> {
         trees: &SyntaxTrees<'_>,
     ) -> Option<(Place, Declaration)> {
         let defining = self.function.instructions.get(instruction)?;
-        let place = self.place(instruction, module, trees)?;
-        let region = place.tree(trees).region(place.offset)?.byte_range();
+        let statement = self.statement(instruction, module, trees)?;
+        let place = &statement.place;
+        let region = statement.region.as_ref()?;
         let uses = self.uses_of(instruction);
         let is_here = |index: &usize| {
-            self.place(*index, module, trees).is_none_or(|other| {
-                other.tree == place.tree
-                    && other.tree(trees).region(other.offset).is_some_and(|other| other.byte_range() == region)
-            })
+            self.statement(*index, module, trees)
+                .is_none_or(|other| other.place.tree == place.tree && other.region.as_ref() == Some(region))
         };
         let (here, elsewhere): (Vec<usize>, Vec<usize>) = uses.into_iter().partition(is_here);
         // A load used in its own statement may be a subexpression that other statements share.
@@ -61,8 +71,8 @@ impl<'a> Values<'a> {
         let is_alive = |declaration: &Declaration| {
             elsewhere
                 .iter()
-                .filter_map(|index| self.place(*index, module, trees))
-                .all(|used| used.tree != place.tree || declaration.is_in_scope(used.offset))
+                .filter_map(|index| self.statement(*index, module, trees))
+                .all(|used| used.place.tree != place.tree || declaration.is_in_scope(used.place.offset))
         };
         let regions = place.tree(trees).regions(place.offset).into_iter();
         let mentions: Vec<Mention> = regions.flat_map(|region| place.tree(trees).mentions(region).to_vec()).collect();
@@ -81,12 +91,21 @@ impl<'a> Values<'a> {
         targets.dedup();
         let [only] = targets.as_slice() else { return None };
         let declaration = (*only).clone();
-        Some((place, declaration))
+        Some((place.clone(), declaration))
     }
 
-    fn place(&self, instruction: usize, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Option<Place> {
-        let location = self.function.instructions.get(instruction)?.location;
-        places(trees, module, self.function, location).into_iter().next()
+    fn statement(&self, instruction: usize, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Option<Rc<Statement>> {
+        let location = self.function.instructions.get(instruction)?.location?;
+        if let Some(known) = self.statements.borrow().get(&location) {
+            return known.clone();
+        }
+        let place = levels(trees, module, self.function, Some(location)).next();
+        let statement = place.map(|place| {
+            let region = place.tree(trees).region(place.offset).map(|region| region.byte_range());
+            Rc::new(Statement { place, region })
+        });
+        self.statements.borrow_mut().insert(location, statement.clone());
+        statement
     }
 
     /// Whether the result of an instruction is loop-carried back to it by instructions of one statement only.

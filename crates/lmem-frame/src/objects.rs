@@ -275,10 +275,15 @@ fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>, trees:
 fn merge(accesses: Vec<Access>) -> Vec<Access> {
     let mut merged: Vec<Access> = Vec::new();
     let mut copies: Vec<Copies> = Vec::new();
+    // By innermost place: few statements share it.
+    let mut numbers: HashMap<_, Vec<usize>> = HashMap::new();
     for access in accesses {
         let place = (access.loop_depth, access.ptx_loop);
         let (divergent, count) = (access.divergent, access.count);
-        let same = merged.iter().position(|other| {
+        let innermost = access.places.first().map(|place| (place.tree, place.line, place.offset));
+        let numbers: &mut Vec<usize> = numbers.entry(innermost).or_default();
+        let same = numbers.iter().copied().find(|number| {
+            let other = &merged[*number];
             other.kind == access.kind
                 && other.in_callee == access.in_callee
                 && other.class() == access.class()
@@ -305,6 +310,7 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
                 }
             }
             None => {
+                numbers.push(merged.len());
                 merged.push(access);
                 let mut new = Copies::default();
                 new.add(place, divergent, count);
@@ -357,6 +363,10 @@ fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, trees: &SyntaxTre
     let mut index = 0;
     while let Some(key) = keys.get(index) {
         index += 1;
+        // Nothing follows that could belong to it: then its variable need not be known.
+        if !keys.get(index).is_some_and(|next| is_part(next, key, u64::MAX - key.offset)) {
+            continue;
+        }
         let declaration = objects.get(key).and_then(|object| crate::symbolize::name::declared(object, trees));
         let Some(wanted) = objects
             .get(key)
@@ -367,8 +377,8 @@ fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, trees: &SyntaxTre
         // The compiler may split a structure (SROA) and place other variables between its members.
         let may_be_apart = declaration.as_ref().is_some_and(|declaration| !declaration.members.is_empty());
         let is_same = |next: &ObjectKey, objects: &BTreeMap<ObjectKey, RawObject>| {
-            let other = objects.get(next).and_then(|object| crate::symbolize::name::declared(object, trees));
-            !may_be_apart || other == declaration
+            let other = || objects.get(next).and_then(|object| crate::symbolize::name::declared(object, trees));
+            !may_be_apart || other() == declaration
         };
         while let Some(next) = keys.get(index).filter(|next| is_part(next, key, wanted) && is_same(next, objects)) {
             index += 1;

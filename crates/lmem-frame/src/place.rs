@@ -52,20 +52,26 @@ pub fn places(
     function: &PtxFunction,
     location: Option<u32>,
 ) -> Vec<Place> {
+    levels(trees, module, function, location).collect()
+}
+
+/// The same, one level after the other: most questions are about the innermost one.
+pub fn levels<'p>(
+    trees: &'p SyntaxTrees<'_>,
+    module: &'p PtxModule,
+    function: &'p PtxFunction,
+    location: Option<u32>,
+) -> impl Iterator<Item = Place> + 'p {
     let chain = location.map(|index| function.location_chain(index as usize)).unwrap_or_default();
-    let inlined = |level: usize| chain.get(level).and_then(|location| location.function.clone());
-    let name = |level: usize| inlined(level).or_else(|| (level + 1 == chain.len()).then(|| Arc::clone(&function.name)));
-    chain
-        .iter()
-        .enumerate()
-        .filter(|(_, location)| location.line > 0)
-        .filter_map(|(level, location)| {
-            let (tree, line) = trees.locate(module.files.get(&location.file)?, location.line)?;
-            let offset = trees.tree(tree).offset(line, location.column)?;
-            let callee = level.checked_sub(1).and_then(inlined);
-            Some(Place { tree, line, offset, function: name(level), callee })
-        })
-        .collect()
+    (0..chain.len()).filter_map(move |level| {
+        let inlined = |level: usize| chain.get(level).and_then(|location| location.function.clone());
+        let location = chain.get(level).filter(|location| location.line > 0)?;
+        let (tree, line) = trees.locate(module.files.get(&location.file)?, location.line)?;
+        let offset = trees.tree(tree).offset(line, location.column)?;
+        let outermost = || (level + 1 == chain.len()).then(|| Arc::clone(&function.name));
+        let callee = level.checked_sub(1).and_then(inlined);
+        Some(Place { tree, line, offset, function: inlined(level).or_else(outermost), callee })
+    })
 }
 
 /// The same, from a line table without columns.

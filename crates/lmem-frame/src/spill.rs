@@ -10,7 +10,7 @@ use nv_code::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
 use super::holders::{Peak, peak};
 use super::live_values::Values;
 use super::objects::is_spill;
-use crate::place::{Place, places, places_of_lines};
+use crate::place::{Place, levels, places_of_lines};
 use crate::symbolize::blame::source_loop;
 use crate::symbolize::resolve::front_end;
 
@@ -271,7 +271,7 @@ fn access_places(access: &LocalAccess, unit: &UnitFacts, trees: &SyntaxTrees<'_>
 
 fn ptx_places(line: Option<u32>, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Option<Place> {
     let (function, index) = ptx_instruction(line, unit)?;
-    places(trees, &unit.ptx, function, function.instructions[index].location).into_iter().next()
+    levels(trees, &unit.ptx, function, function.instructions[index].location).next()
 }
 
 fn ptx_instruction(line: Option<u32>, unit: &UnitFacts) -> Option<(&PtxFunction, usize)> {

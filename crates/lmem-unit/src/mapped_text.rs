@@ -143,6 +143,21 @@ impl MappedText {
         Some(edited)
     }
 
+    /// The offsets at which the text of a span may start, in order: one, unless a piece of source is in the text more than once.
+    pub fn starts_of<'t>(&'t self, span: &'t Span) -> impl Iterator<Item = usize> + 't {
+        self.segments.iter().filter_map(|segment| {
+            let source = &segment.source;
+            let from_start =
+                span.start.checked_sub(source.start).filter(|_| source.file.display == span.file.display)?;
+            let is_within = if segment.text.len() == source.range().len() {
+                from_start < segment.text.len()
+            } else {
+                from_start == 0
+            };
+            is_within.then_some(segment.text.start + from_start)
+        })
+    }
+
     /// The range of the text that comes from a span; `None` if there is none, or several.
     pub fn range_of(&self, span: &Span) -> Option<Range<usize>> {
         let start = self.offset_of(&span.file, span.start, false)?;

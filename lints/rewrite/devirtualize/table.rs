@@ -11,7 +11,6 @@ use lmem_frame::{EscapeKind, StackObject};
 use lmem_unit::{CompiledUnit, MappedText};
 
 use crate::rewrite::facts::purity::is_pure;
-use crate::rewrite::facts::sites::offset_of;
 use crate::rewrite::inline::heads;
 
 /// Limit on the number of functions in a table.
@@ -58,7 +57,7 @@ pub fn with_function(unit: CompiledUnit<'_>, name: &Span) -> Vec<FunctionTable> 
 /// Tables called in the function around a span.
 pub fn called_near(unit: CompiledUnit<'_>, call: &Span) -> Vec<FunctionTable> {
     let Some(tree) = file_tree(unit, call) else { return Vec::new() };
-    offset_of(&tree, call).map(|offset| called_at(&tree, offset)).unwrap_or_default()
+    tree.offset_of(call).map(|offset| called_at(&tree, offset)).unwrap_or_default()
 }
 
 fn file_tree(unit: CompiledUnit<'_>, span: &Span) -> Option<SyntaxTree> {

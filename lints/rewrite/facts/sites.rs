@@ -83,14 +83,7 @@ pub fn declaration_at(object: &StackObject, name: &Span) -> Option<DeclarationSi
 
 /// The tree and offset of a span.
 pub fn located<'a>(object: &StackObject<'a>, name: &Span) -> Option<(&'a Rc<SyntaxTree>, usize)> {
-    trees(object).into_iter().find_map(|tree| Some((tree, offset_of(tree, name)?)))
-}
-
-/// The offset of a span in a tree's text.
-pub fn offset_of(tree: &SyntaxTree, span: &Span) -> Option<usize> {
-    let name = span.text();
-    let mut found = tree.text().match_indices(name).map(|(offset, _)| offset).filter(|_| !name.is_empty());
-    found.find(|offset| tree.span(*offset..offset + name.len()).as_ref() == Some(span))
+    trees(object).into_iter().find_map(|tree| Some((tree, tree.offset_of(name)?)))
 }
 
 fn declaration(tree: &Rc<SyntaxTree>, offset: usize) -> Option<DeclarationSite> {

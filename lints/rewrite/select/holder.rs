@@ -1,17 +1,18 @@
 //! Uses of an array with a computed index: the parts of the expression, and its statement.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 
 use cuda_syntax::ast::{Field, Kind, Node, Subscript};
 use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, resolve};
 use cuda_syntax::{SyntaxTree, types};
-use lmem_frame::{Access, Place, StackObject};
+use lmem_base::source::Span;
+use lmem_frame::StackObject;
 
 use super::path::{Path, Step};
 use super::role::{Role, role};
 use crate::rewrite::facts::evaluation::site;
-use crate::rewrite::facts::sites::offset_of;
 use crate::rewrite::facts::sites::trees;
 use crate::rewrite::unroll::for_loop::has_known_length;
 
@@ -127,30 +128,17 @@ impl Holder {
     fn computed_paths<'h>(&'h self, object: &StackObject) -> Option<Vec<Path<'h>>> {
         let function = self.function()?;
         let declarations = self.tree.declarations(function);
+        let accesses = ComputedAccesses::of(object, &self.tree);
         let mut paths = Vec::new();
         for name in self.tree.names_of(function, &declarations, &self.declaration) {
             let path = Path::of(name).filter(|path| path.indices().any(|index| !is_static(&self.tree, index)));
             let Some(path) = path else { continue };
             let range = site(path.node).map_or(path.node, |(statement, _)| statement).byte_range();
-            if object.accesses.iter().any(|access| access.is_computed() && self.lies_in(object, access, &range)) {
+            if accesses.are_in(&range) {
                 paths.push(path);
             }
         }
         Some(paths)
-    }
-
-    /// Whether an access is on the lines of a range. Columns are not compared, because they may refer to the statement
-    /// or to a part of it.
-    fn lies_in(&self, object: &StackObject, access: &Access, range: &Range<usize>) -> bool {
-        let lines = self.tree.line_of(range.start)..=self.tree.line_of(range.end.saturating_sub(1));
-        let is_here = |place: &Place| {
-            Rc::ptr_eq(object.tree(place), &self.tree) && lines.contains(&self.tree.line_of(place.offset))
-        };
-        let span = access.span.as_ref().zip(self.tree.span(range.clone()));
-        access.places.iter().any(is_here)
-            || span.is_some_and(|(span, whole)| {
-                span.file.path == whole.file.path && whole.start <= span.start && span.end <= whole.end
-            })
     }
 
     fn indexed_use<'t>(
@@ -247,6 +235,38 @@ impl Holder {
     }
 }
 
+/// The places of an object's computed accesses in a text.
+struct ComputedAccesses<'t> {
+    tree: &'t Rc<SyntaxTree>,
+    lines: BTreeSet<usize>,
+    /// By their start.
+    spans: Vec<&'t Span>,
+}
+
+impl<'t> ComputedAccesses<'t> {
+    fn of(object: &'t StackObject, tree: &'t Rc<SyntaxTree>) -> Self {
+        let accesses = || object.accesses.iter().filter(|access| access.is_computed());
+        let places = accesses().flat_map(|access| &access.places);
+        let here = places.filter(|place| Rc::ptr_eq(object.tree(place), tree));
+        let mut spans: Vec<&Span> = accesses().filter_map(|access| access.span.as_ref()).collect();
+        spans.sort_by_key(|span| span.start);
+        Self { tree, lines: here.map(|place| tree.line_of(place.offset)).collect(), spans }
+    }
+
+    /// Whether one is on the lines of a range. Columns are not compared, because they may refer to the statement or to a
+    /// part of it.
+    fn are_in(&self, range: &Range<usize>) -> bool {
+        let (first, last) = (self.tree.line_of(range.start), self.tree.line_of(range.end.saturating_sub(1)));
+        if first <= last && self.lines.range(first..=last).next().is_some() {
+            return true;
+        }
+        let Some(whole) = self.tree.span(range.clone()) else { return false };
+        let first = self.spans.partition_point(|span| span.start < whole.start);
+        let mut started = self.spans[first..].iter().take_while(|span| span.start <= whole.end);
+        started.any(|span| span.end <= whole.end && span.file.path == whole.file.path)
+    }
+}
+
 /// The number of elements in an object, with the element type as first template argument.
 fn elements_of_type(object: &StackObject, arguments: &str) -> Option<u64> {
     let bytes = types::size_of(arguments.split(',').next()?.trim())?;
@@ -257,14 +277,15 @@ fn elements_of_type(object: &StackObject, arguments: &str) -> Option<u64> {
 /// to it. `None` if an access is anywhere else.
 pub fn holders(object: &StackObject) -> Option<Vec<Holder>> {
     let variable = object.variable.as_ref()?;
-    let own = trees(object).into_iter().find_map(|tree| Holder::at(tree, offset_of(tree, &variable.span)?))?;
+    let trees = trees(object);
+    let own = trees.iter().find_map(|tree| Holder::at(tree, tree.offset_of(&variable.span)?))?;
     if !own.is_bounded() || own.declaration.volatility.is_some() || variable.volatility.is_some() {
         return None;
     }
     let mut holders = vec![own];
     for access in object.accesses.iter().filter(|access| access.is_computed()) {
         let span = access.span.as_ref().filter(|_| !access.in_callee && object.copying_call(access).is_none())?;
-        let (tree, offset) = trees(object).into_iter().find_map(|tree| Some((tree, offset_of(tree, span)?)))?;
+        let (tree, offset) = trees.iter().find_map(|tree| Some((*tree, tree.offset_of(span)?)))?;
         match Holder::at(tree, offset) {
             Some(found) if holders.iter().any(|known| known.is_same(&found)) => {}
             Some(found) if found.declaration.is_parameter && found.is_bounded() => holders.push(found),

@@ -1,5 +1,7 @@
 //! Whether code relies on more than the alignment of a variable's type.
 
+use std::collections::HashSet;
+
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::tree::enclosing_function;
 use cuda_syntax::{SyntaxTree, types};
@@ -20,13 +22,19 @@ pub(super) fn may_lie_anywhere(object: &StackObject, tree: &SyntaxTree, name: No
     }
     let of_accesses = object.accesses.iter().flat_map(|access| &access.places);
     let places = of_accesses.chain(object.escapes().iter().flat_map(|escape| &escape.places));
+    // Many accesses share a place, and many places a function.
+    let (mut known_places, mut known_functions) = (HashSet::new(), HashSet::new());
     places.into_iter().all(|place| {
+        if !known_places.insert((place.tree, place.offset)) {
+            return true;
+        }
         let place_tree = object.tree(place);
         let node = place_tree.node_at(place.offset);
         // A default member initializer is outside all functions.
         let Some(function) = node.and_then(enclosing_function) else { return true };
         let is_own = std::ptr::eq(&**place_tree, tree) && function == own;
-        is_own || !has_demanding_cast(place_tree, function, alignment, &|_| true)
+        let is_known = !known_functions.insert((place.tree, function.byte_range()));
+        is_own || is_known || !has_demanding_cast(place_tree, function, alignment, &|_| true)
     })
 }
 

@@ -89,6 +89,16 @@ impl SyntaxTree {
         self.text.span(range)
     }
 
+    /// The offset of a span in the text, if the text has it unchanged.
+    pub fn offset_of(&self, span: &Span) -> Option<usize> {
+        let name = span.text();
+        let is_it = |offset: &usize| {
+            let range = *offset..offset + name.len();
+            self.text().get(range.clone()) == Some(name) && self.span(range).as_ref() == Some(span)
+        };
+        self.text.starts_of(span).filter(|_| !name.is_empty()).find(is_it)
+    }
+
     /// The text of a node.
     pub fn slice(&self, node: Node<'_>) -> &str {
         self.text().get(node.byte_range()).unwrap_or("")
@@ -159,6 +169,8 @@ pub struct SyntaxTrees<'a> {
     calls: RefCell<HashMap<CallKey, Rc<CallsAt>>>,
     /// The tree of each file; `None` for files that are not the user's.
     numbers: RefCell<HashMap<PathBuf, Option<TreeId>>>,
+    /// The same by the names in line tables, which each level of each inline chain asks for.
+    names: RefCell<HashMap<String, Option<TreeId>>>,
     trees: TreeList,
     /// Returned for a `TreeId` of another unit.
     empty: Rc<SyntaxTree>,
@@ -197,6 +209,7 @@ impl<'a> SyntaxTrees<'a> {
             mentions: RefCell::default(),
             calls: RefCell::default(),
             numbers: RefCell::default(),
+            names: RefCell::default(),
             trees: TreeList::default(),
             empty: Rc::new(SyntaxTree::plain(MappedText::default())),
         }
@@ -234,6 +247,15 @@ impl<'a> SyntaxTrees<'a> {
     /// The ID of a file's tree, by the file's name in a line table; `None` for files that are not the user's. Different
     /// names of one file (`a/../b`) give the same tree.
     pub fn id(&self, name: &str) -> Option<TreeId> {
+        if let Some(known) = self.names.borrow().get(name) {
+            return *known;
+        }
+        let number = self.id_of_path(name);
+        self.names.borrow_mut().insert(name.to_string(), number);
+        number
+    }
+
+    fn id_of_path(&self, name: &str) -> Option<TreeId> {
         let path = normalize(&self.folder.join(name));
         if let Some(known) = self.numbers.borrow().get(&path) {
             return *known;
@@ -332,6 +354,28 @@ mod tests {
         assert_eq!(tree.offset(2, 0), Some(4));
         assert_eq!(tree.offset(9, 1), None);
         assert_eq!(tree.line_span(2).unwrap().text(), "bc");
+    }
+
+    #[test]
+    fn spans_are_found_again() {
+        let rust = SourceFile::from_text("a.rs", r"int a;\nint a;");
+        let mut text = MappedText::default();
+        text.push("int a;", Span::new(&rust, 0..6));
+        text.push("\n", Span::new(&rust, 6..8));
+        text.push("int a;", Span::new(&rust, 8..14));
+        let tree = SyntaxTree::plain(text);
+        let at = |file: &Arc<SourceFile>, range: Range<usize>| tree.offset_of(&Span::new(file, range));
+        // The second `a` has the same text as the first.
+        assert_eq!((at(&rust, 4..5), at(&rust, 12..13)), (Some(4), Some(11)));
+        // Nothing, a part with an escape, and another file with the same text.
+        assert_eq!((at(&rust, 4..4), at(&rust, 5..9)), (None, None));
+        assert_eq!(at(&SourceFile::from_text("b.rs", rust.text()), 4..5), None);
+        let twice = SourceFile::from_text("c.cu", "int a;");
+        let mut text = MappedText::default();
+        text.push_generated("int b;");
+        text.push("int a;", Span::new(&twice, 0..6));
+        text.push("int a;", Span::new(&twice, 0..6));
+        assert_eq!(SyntaxTree::plain(text).offset_of(&Span::new(&twice, 4..5)), Some(10));
     }
 
     #[test]

@@ -11,19 +11,23 @@ use nv_code::{AccessKind, SourceLine};
 
 use super::affine::is_of_counters;
 use super::resolve::{Found, Use};
-use super::votes::resolve_access;
 use super::walk::walk_of;
 use crate::access::{Access, Address};
 use crate::place::Place;
 
 /// Narrows the span of an access from its statement to the use of the variable.
-pub fn mark_use(access: &mut Access, tree: TreeId, declaration: &Declaration, trees: &SyntaxTrees<'_>) {
+pub fn mark_use(
+    access: &mut Access,
+    found: &[Found],
+    (tree, declaration): (TreeId, &Declaration),
+    trees: &SyntaxTrees<'_>,
+) {
     let is_it = |mention: &&Mention| {
         mention.declaration.range == declaration.range && mention.declaration.name == declaration.name
     };
     let has_view = |place: &Place| place.tree == tree;
-    let found = resolve_access(access, trees).into_iter();
-    let found: Vec<Found> = found.filter(|one| has_view(&access.places[one.level]) && is_it(&&one.mention)).collect();
+    let found = found.iter().filter(|one| has_view(&access.places[one.level]) && is_it(&&one.mention));
+    let found: Vec<&Found> = found.collect();
     if let Some(level) = found.iter().map(|one| one.level).min() {
         let place = access.places[level].clone();
         let mentions = || found.iter().filter(|one| one.level == level).map(|one| &one.mention);

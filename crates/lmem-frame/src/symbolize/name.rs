@@ -10,7 +10,7 @@ use super::blame::{mark_use, settle};
 use super::part::{MAX_PADDING, Part, fitting, size_fits};
 use super::pointees::arrays_behind;
 use super::twins::{assignment, consistent};
-use super::votes::{Candidate, Score, candidates, rank, votes};
+use super::votes::{Candidate, Resolved, Score, candidates, rank, votes};
 use crate::access::{RawObject, StoredValues};
 
 /// A source variable.
@@ -35,7 +35,9 @@ pub struct Variable {
 /// Symbolizes the objects of a function, in frame order, and marks the uses of the variables in their accesses. An
 /// object without a unique candidate gets no name.
 pub fn name_all(objects: &mut [&mut RawObject], trees: &SyntaxTrees<'_>) -> Vec<Option<Variable>> {
-    let strict: Vec<Vec<Winner>> = objects.iter().map(|object| winners(object, trees, rank)).collect();
+    let resolved: Vec<Resolved<'_>> = objects.iter().map(|object| Resolved::new(object, trees)).collect();
+    let asked = objects.iter().zip(&resolved);
+    let strict: Vec<Vec<Winner>> = asked.map(|(object, resolved)| winners(object, resolved, trees, rank)).collect();
     // One variable cannot be several objects. If it wins several, pointers were counted for it, and only certain votes
     // decide.
     let is_sole = |winners: &[Winner], candidate: &Candidate| matches!(winners, [(only, _)] if only == candidate);
@@ -48,26 +50,29 @@ pub fn name_all(objects: &mut [&mut RawObject], trees: &SyntaxTrees<'_>) -> Vec<
         _ => false,
     };
     let disputed: Vec<bool> = strict.iter().map(|winners| is_disputed(winners)).collect();
-    let decide = |((object, winner), is_disputed): ((&&mut RawObject, Vec<Winner>), bool)| {
-        if is_disputed { winners(object, trees, |score| (score.certain, 0)) } else { winner }
+    let decide = |(number, (winner, is_disputed)): (usize, (Vec<Winner>, bool))| match is_disputed {
+        true => winners(objects[number], &resolved[number], trees, |score| (score.certain, 0)),
+        false => winner,
     };
-    let all: Vec<Vec<Winner>> = objects.iter().zip(strict).zip(disputed).map(decide).collect();
-    let chosen: Vec<Option<usize>> = (0..all.len()).map(|index| choose(index, &all, objects, trees)).collect();
+    let all: Vec<Vec<Winner>> = strict.into_iter().zip(disputed).enumerate().map(decide).collect();
+    let fits = |object: usize, variable: &Candidate| consistent(objects[object], &resolved[object], variable, trees);
+    let chosen: Vec<Option<usize>> = (0..all.len()).map(|index| choose(index, &all, objects, &fits)).collect();
     let chosen: Vec<Option<usize>> =
         (0..all.len()).map(|index| chosen[index].filter(|_| is_undisputed(index, &chosen, &all, objects))).collect();
     let taken: BTreeSet<Candidate> =
         chosen.iter().zip(&all).filter_map(|(chosen, winners)| Some(winners.get((*chosen)?)?.0.clone())).collect();
-    let named = objects.iter_mut().zip(all).zip(chosen).map(|((object, winners), chosen)| {
-        let winner = chosen.and_then(|index| winners.into_iter().nth(index));
-        let variable = winner.and_then(|(candidate, mut score)| {
-            score.rivals.retain(|rival| !taken.contains(rival));
-            describe(object, candidate, &score, trees)
+    let named =
+        objects.iter_mut().zip(all).zip(chosen).zip(&resolved).map(|(((object, winners), chosen), resolved)| {
+            let winner = chosen.and_then(|index| winners.into_iter().nth(index));
+            let variable = winner.and_then(|(candidate, mut score)| {
+                score.rivals.retain(|rival| !taken.contains(rival));
+                describe(object, resolved, candidate, &score, trees)
+            });
+            if variable.is_none() {
+                object.accesses.iter_mut().for_each(settle);
+            }
+            variable
         });
-        if variable.is_none() {
-            object.accesses.iter_mut().for_each(settle);
-        }
-        variable
-    });
     named.collect()
 }
 
@@ -91,7 +96,12 @@ fn is_undisputed(index: usize, chosen: &[Option<usize>], all: &[Vec<Winner>], ob
 /// The variable of an object. If n objects have the same n candidates, the code treats them alike, and the origins of
 /// their indices may distinguish them. If these do not, the facts hold for each of them, and candidates are assigned in
 /// order of declaration.
-fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject], trees: &SyntaxTrees<'_>) -> Option<usize> {
+fn choose(
+    index: usize,
+    all: &[Vec<Winner>],
+    objects: &[&mut RawObject],
+    is_consistent: &dyn Fn(usize, &Candidate) -> bool,
+) -> Option<usize> {
     let own = &all[index];
     let names = |winners: &[Winner]| winners.iter().map(|(candidate, _)| candidate.clone()).collect::<BTreeSet<_>>();
     let is_twin = |other: usize| objects[other].bytes == objects[index].bytes && names(&all[other]) == names(own);
@@ -100,7 +110,7 @@ fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject], trees: 
         0 => None,
         1 => Some(0),
         count if count == twins.len() => {
-            let fits = |twin: usize, variable: usize| consistent(objects[twins[twin]], &own[variable].0, trees);
+            let fits = |twin: usize, variable: usize| is_consistent(twins[twin], &own[variable].0);
             let position = twins.iter().position(|twin| *twin == index)?;
             assignment(count, &fits)?.get(position).copied()
         }
@@ -117,11 +127,16 @@ fn choose(index: usize, all: &[Vec<Winner>], objects: &[&mut RawObject], trees: 
 }
 
 /// The candidates of an object: one if its accesses decide, several if they are tied, or none.
-fn winners(object: &RawObject, trees: &SyntaxTrees<'_>, rank: fn(&Score) -> (u64, u64)) -> Vec<Winner> {
+fn winners(
+    object: &RawObject,
+    resolved: &Resolved<'_>,
+    trees: &SyntaxTrees<'_>,
+    rank: fn(&Score) -> (u64, u64),
+) -> Vec<Winner> {
     if !object.may_have_name() {
         return Vec::new();
     }
-    let scores = eligible(object, trees);
+    let scores = eligible(object, resolved, trees);
     let Some(best) = scores.values().map(rank).max() else { return Vec::new() };
     let mut winners: Vec<Winner> = scores.into_iter().filter(|(_, score)| rank(score) == best).collect();
     // Among an array and a scalar in the same statements, the array is the one with an address. A structure that is
@@ -145,12 +160,14 @@ fn winners(object: &RawObject, trees: &SyntaxTrees<'_>, rank: fn(&Score) -> (u64
 type Test<'a> = &'a dyn Fn(&Candidate, &Score) -> bool;
 
 /// The candidates that fit in size and, if there is a run-time index, are indexed by it.
-fn eligible(object: &RawObject, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
+fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
     let bytes_of_object = object.bytes;
-    let mut scores = votes(object, trees);
+    let mut scores = votes(object, resolved);
     look_through(&mut scores, object.bytes, trees);
-    let guilty = object.accesses.iter().max_by_key(|access| access.guilt()).filter(|access| access.is_computed());
-    let mut of_guilty = guilty.map(|guilty| candidates(guilty, trees)).unwrap_or_default();
+    let guilty = object.accesses.iter().enumerate().max_by_key(|(_, access)| access.guilt());
+    let guilty = guilty.filter(|(_, access)| access.is_computed());
+    let of_guilty = guilty.map(|(number, access)| candidates(access, resolved.of(number, access)));
+    let mut of_guilty = of_guilty.unwrap_or_default();
     let through = scores.iter().filter(|(_, score)| score.through.as_ref().is_some_and(|it| of_guilty.contains(it)));
     let behind: Vec<Candidate> = through.map(|(candidate, _)| candidate.clone()).collect();
     of_guilty.extend(behind);
@@ -269,6 +286,7 @@ fn type_bytes(type_text: &str, trees: &SyntaxTrees<'_>) -> Option<u64> {
 
 fn describe(
     object: &mut RawObject,
+    resolved: &Resolved<'_>,
     (tree, declaration): Candidate,
     score: &Score,
     trees: &SyntaxTrees<'_>,
@@ -280,10 +298,11 @@ fn describe(
         return None;
     }
     let part = part.unwrap_or_else(|| Part::whole(declaration));
-    for access in &mut object.accesses {
-        mark_use(access, *tree, declaration, trees);
+    for (number, access) in object.accesses.iter_mut().enumerate() {
+        let found = resolved.of(number, access);
+        mark_use(access, found, (*tree, declaration), trees);
         if let (None, Some((tree, declaration))) = (&access.index, &score.through) {
-            mark_use(access, *tree, declaration, trees);
+            mark_use(access, found, (*tree, declaration), trees);
         }
     }
     Some(Variable {
@@ -313,7 +332,7 @@ fn volatile_member(
 
 /// The array or structure of an object, if all accesses agree.
 pub fn declared(object: &RawObject, trees: &SyntaxTrees<'_>) -> Option<Declaration> {
-    let scores = votes(object, trees);
+    let scores = votes(object, &Resolved::new(object, trees));
     let best = scores.values().map(rank).max()?;
     let mut winners =
         scores.into_iter().filter(|(_, score)| rank(score) == best).map(|((_, declaration), _)| declaration);

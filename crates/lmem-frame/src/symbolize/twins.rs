@@ -5,7 +5,7 @@ use std::ops::Range;
 use cuda_syntax::SyntaxTrees;
 use cuda_syntax::identifiers::{identifiers, occurrences};
 
-use super::votes::{Candidate, resolve_access};
+use super::votes::{Candidate, Resolved};
 use crate::access::{Access, Address, RawObject};
 use crate::place::Place;
 
@@ -24,10 +24,16 @@ struct Told {
 
 /// Whether the computed accesses of an object may be uses of a variable: each access needs an index in the text that
 /// does not contradict the origins of its address.
-pub fn consistent(object: &RawObject, (tree, declaration): &Candidate, trees: &SyntaxTrees<'_>) -> bool {
-    let mut computed = object.accesses.iter().filter(|access| matches!(access.address, Address::Computed(_)));
-    computed.all(|access| {
-        let found = resolve_access(access, trees);
+pub fn consistent(
+    object: &RawObject,
+    resolved: &Resolved<'_>,
+    (tree, declaration): &Candidate,
+    trees: &SyntaxTrees<'_>,
+) -> bool {
+    let is_computed = |access: &Access| matches!(access.address, Address::Computed(_));
+    let mut computed = object.accesses.iter().enumerate().filter(|(_, access)| is_computed(access));
+    computed.all(|(number, access)| {
+        let found = resolved.of(number, access);
         let of_variable = found.iter().filter(|found| {
             access.places[found.level].tree == *tree && found.mention.declaration.range == declaration.range
         });
@@ -135,7 +141,7 @@ mod tests {
         let place = Place { tree: id, line: 3, offset, function: None, callee: None };
         let access = Access { parameters, ..Access::new(AccessKind::Load, Address::Computed(sources), vec![place]) };
         let object = RawObject { bytes: 48, accesses: vec![access], ..RawObject::default() };
-        consistent(&object, &(id, declaration), &trees)
+        consistent(&object, &Resolved::new(&object, &trees), &(id, declaration), &trees)
     }
 
     #[test]

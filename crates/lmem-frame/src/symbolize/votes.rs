@@ -1,5 +1,6 @@
 //! Candidate variables of an object: each access votes for all variables that its statement mentions.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -42,10 +43,28 @@ pub struct Score {
 }
 
 /// The variables that an access may use.
-pub fn candidates(access: &Access, trees: &SyntaxTrees<'_>) -> BTreeSet<Candidate> {
+pub fn candidates(access: &Access, found: &[Found]) -> BTreeSet<Candidate> {
     let tree = |found: &Found| access.places[found.level].tree;
-    let found = resolve_access(access, trees).into_iter();
-    found.map(|found| (tree(&found), found.mention.declaration)).collect()
+    found.iter().map(|found| (tree(found), found.mention.declaration.clone())).collect()
+}
+
+/// The uses of variables that may be the accesses of an object, by the number of the access. Each is resolved when it is first asked for:
+/// to vote, to tell variables of equal votes apart, and to blame a use.
+pub struct Resolved<'t> {
+    trees: &'t SyntaxTrees<'t>,
+    found: Vec<OnceCell<Vec<Found>>>,
+}
+
+impl<'t> Resolved<'t> {
+    pub fn new(object: &RawObject, trees: &'t SyntaxTrees<'t>) -> Self {
+        Self { trees, found: object.accesses.iter().map(|_| OnceCell::new()).collect() }
+    }
+
+    /// The answer for the access with this number. It stays the same while accesses are narrowed to uses: none gets or loses its run-time
+    /// address by that.
+    pub fn of(&self, number: usize, access: &Access) -> &[Found] {
+        self.found.get(number).map_or(&[], |found| found.get_or_init(|| resolve_access(access, self.trees)))
+    }
 }
 
 /// The uses of variables that may be an access.
@@ -60,11 +79,12 @@ fn is_lambda(function: &str) -> bool {
     function.starts_with("_Z") && function.contains("Ul") && function.contains("_cl")
 }
 
-pub fn votes(object: &RawObject, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
+pub fn votes(object: &RawObject, resolved: &Resolved<'_>) -> BTreeMap<Candidate, Score> {
+    let trees = resolved.trees;
     let mut scores: BTreeMap<Candidate, Score> = BTreeMap::new();
     // Statements of a callee mention the callee's own variables.
     for (number, access) in object.accesses.iter().enumerate().filter(|(_, access)| !access.in_callee) {
-        let found = resolve_access(access, trees);
+        let found = resolved.of(number, access);
         for found in found.iter().filter(|found| access.is_computed() && !found.mention.indices.is_empty()) {
             let candidate = (access.places[found.level].tree, found.mention.declaration.clone());
             scores.entry(candidate).or_default().voters.insert(number);
@@ -91,7 +111,7 @@ pub fn votes(object: &RawObject, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate,
             },
         };
         let found = resolve(&escape.places, trees, &Wanted { fits: &fits, is_indexed: false, kind: None });
-        vote(&escape.places, found, argument.is_some(), |mention, _| mention.is_passed, trees, &mut scores);
+        vote(&escape.places, &found, argument.is_some(), |mention, _| mention.is_passed, trees, &mut scores);
     }
     // A scalar is in memory only if its address is taken or it is `volatile`; otherwise it is only mentioned nearby.
     scores.retain(|(_, declaration), score| {
@@ -119,7 +139,7 @@ pub fn rank(score: &Score) -> (u64, u64) {
 /// Each access votes once for every candidate variable.
 fn vote(
     places: &[Place],
-    found: Vec<Found>,
+    found: &[Found],
     is_certain: bool,
     is_passed: impl Fn(&Mention, &Place) -> bool,
     trees: &SyntaxTrees<'_>,
@@ -129,21 +149,21 @@ fn vote(
     let indexed = found.iter().filter(|found| !found.mention.indices.is_empty());
     let indexed: BTreeSet<Declaration> = indexed.map(|found| found.mention.declaration.clone()).collect();
     for Found { level, mention, .. } in found {
-        let place = &places[level];
+        let place = &places[*level];
         let tree = place.tree;
         // In a statement with `state.key[k]`, the mention `state.w` is not the indexed one.
         let is_index = !mention.indices.is_empty() || !indexed.contains(&mention.declaration);
-        let path = member_path(&mention, place, trees);
+        let path = member_path(mention, place, trees);
         let has_index = !mention.indices.is_empty();
         let span = place.tree(trees).span(mention.declaration.range.0..mention.declaration.range.1);
         let initializer = mention.declaration.initializer.and_then(|(start, end)| place.tree(trees).span(start..end));
-        let is_passed = is_passed(&mention, place);
+        let is_passed = is_passed(mention, place);
         let is_first = seen.insert(mention.declaration.clone());
-        let score = scores.entry((tree, mention.declaration)).or_default();
+        let score = scores.entry((tree, mention.declaration.clone())).or_default();
         score.is_passed |= is_passed;
         score.is_indexed |= is_certain && has_index;
         score.is_own |= level + 1 == places.len();
-        score.mentioned_at.get_or_insert_with(|| (level, places.to_vec()));
+        score.mentioned_at.get_or_insert_with(|| (*level, places.to_vec()));
         score.span = score.span.take().or(span);
         score.initializer = score.initializer.take().or(initializer);
         if is_first {
@@ -202,7 +222,8 @@ mod tests {
     /// Each name with its certain votes, all votes, and whether its address is passed on.
     fn scores(objects: impl FnOnce(&super::super::scene::Shown<'_>) -> RawObject) -> Vec<(String, u64, u64, bool)> {
         Scene::new(TEXT).ask(|it| {
-            let scores = votes(&objects(it), it.trees);
+            let object = objects(it);
+            let scores = votes(&object, &Resolved::new(&object, it.trees));
             scores
                 .into_iter()
                 .map(|((_, declaration), score)| (declaration.name, score.certain, score.places, score.is_passed))
