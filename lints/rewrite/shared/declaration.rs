@@ -142,7 +142,9 @@ pub fn declared(tree: &SyntaxTree, offset: usize) -> Option<Declared<'_>> {
             || matches!(child.token(), Some("," | ";"));
         is_part || (is_of_pointers && tree.slice(child) == "const")
     };
+    // What asked for an alignment may rely on it.
     let is_fit = name.kind() == Kind::Identifier
+        && !tree.has_attribute_at(&statement.byte_range())
         && statement.parent().is_some_and(|parent| parent.kind() == Kind::CompoundStatement)
         && statement.children().all(is_expected)
         && tree.is_plain(name);

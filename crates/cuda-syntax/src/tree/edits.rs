@@ -17,7 +17,7 @@ use crate::tree::syntax_tree::SyntaxTree;
 impl SyntaxTree {
     /// Replaces a range by other text.
     pub fn replacement(&self, range: Range<usize>, replacement: &str) -> Option<Edit> {
-        let context = self.context(range.start)?;
+        let context = self.context(range.start).filter(|_| !self.has_attribute_at(&range))?;
         self.compiled().compiled(self.text(), range.clone())?;
         Some(Edit { context, ..self.exchange(range, replacement)? })
     }
@@ -36,7 +36,7 @@ impl SyntaxTree {
 
     /// Inserts text at an offset.
     pub fn insertion(&self, offset: usize, text: &str) -> Option<Edit> {
-        let context = self.context(offset)?;
+        let context = self.context(offset).filter(|_| self.attribute_before(offset).is_none())?;
         let mut span = self.verbatim(offset)?;
         span.end = span.start;
         self.can_hold(&span, text).then(|| Edit { span, replacement: text.to_string(), context })
@@ -73,7 +73,7 @@ impl SyntaxTree {
 
     /// Inserts a line that does not change what is computed: a pragma before a loop.
     pub fn neutral_line_before(&self, offset: usize, line: &str) -> Option<Edit> {
-        let before = self.text().get(..offset)?;
+        let before = self.text().get(..offset).filter(|_| self.attribute_before(offset).is_none())?;
         let line_start = before.rfind('\n').map(|at| at + 1).filter(|start| before[*start..].trim().is_empty())?;
         let mut span = self.verbatim(offset)?;
         let context = span.clone();

@@ -4,6 +4,7 @@
 
 pub mod access_path;
 mod aliases;
+mod attributes;
 mod call_syntax;
 mod calls;
 mod casts;
