@@ -144,12 +144,32 @@ pub fn declared(tree: &SyntaxTree, offset: usize) -> Option<Declared<'_>> {
     };
     // What asked for an alignment may rely on it.
     let is_fit = name.kind() == Kind::Identifier
+        && !is_type_asked(tree, name)
         && !tree.has_attribute_at(&statement.byte_range())
         && statement.parent().is_some_and(|parent| parent.kind() == Kind::CompoundStatement)
         && statement.children().all(is_expected)
         && tree.is_plain(name);
     let declared = Declared { statement, whole: node, declarator, array, name, extents, initializer, is_of_pointers };
     is_fit.then_some(declared)
+}
+
+/// Whether the function that declares a name asks for its type: `std::extent<decltype(slot)>`. That of another array, of
+/// a reference or of an integer is another one. What macros became is searched too.
+pub fn is_type_asked(tree: &SyntaxTree, name: Node<'_>) -> bool {
+    let Some(function) = enclosing_function(name) else { return true };
+    let Some(compiled) = tree.compiled().compiled(tree.text(), function.byte_range()) else { return true };
+    let name = tree.slice(name);
+    ["decltype", "typeof", "__typeof__", "__typeof", "typeid"].iter().any(|question| {
+        occurrences(&compiled, question).any(|at| {
+            let rest = &compiled[at + question.len()..];
+            let mut depth = 0_i32;
+            let end = rest.find(|c: char| {
+                depth += i32::from(c == '(') - i32::from(c == ')');
+                c == ')' && depth == 0
+            });
+            occurrences(&rest[..end.unwrap_or(rest.len())], name).next().is_some()
+        })
+    })
 }
 
 /// Whether a parameter list could be an argument list: it has only names.

@@ -131,11 +131,11 @@ impl SyntaxTree {
         (span.text() == self.text().get(offset..offset + 1)?).then_some(span)
     }
 
-    /// Whether a literal can hold the text: it must not end the literal, and it must not contain a backslash, which is
-    /// an escape.
+    /// Whether the text can stand there: it must not end a literal, nor contain a backslash, which is an escape there,
+    /// and CUDA's names in it must be CUDA's.
     fn can_hold(&self, span: &lmem_base::source::Span, text: &str) -> bool {
         let is_rust = span.file.path.extension().is_some_and(|ending| ending == "rs");
-        span.file.is_utf8() && !(is_rust && text.contains(['"', '\\']))
+        span.file.is_utf8() && !(is_rust && text.contains(['"', '\\'])) && self.means_cuda(span.text(), text)
     }
 
     /// Whether the syntax around a node is parsed without errors and is not a macro argument. A macro argument cannot

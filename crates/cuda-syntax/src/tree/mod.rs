@@ -17,6 +17,7 @@ mod functions;
 pub mod line_marks;
 mod line_syntax;
 mod loops;
+mod meaning;
 mod mentions;
 mod region;
 pub mod role;
