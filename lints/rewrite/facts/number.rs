@@ -54,7 +54,12 @@ pub fn is_number_type(tree: &SyntaxTree, type_text: &str) -> bool {
     Numbers { tree, steps: MAX_STEPS }.is_type(type_text)
 }
 
-/// Whether an expression is a number, or a class of CUDA's headers whose values are numbers: `__half`.
+/// Whether a type is a number or one of CUDA's own types that hold numbers: `__half`, `float4`.
+pub fn is_value_type(tree: &SyntaxTree, type_text: &str) -> bool {
+    let is_cuda = || types::size_of(type_text).is_some() && !tree.declares(last_name(type_text));
+    is_number_type(tree, type_text) || is_cuda()
+}
+
 #[derive(Clone, Copy)]
 struct Numbers<'t> {
     tree: &'t SyntaxTree,

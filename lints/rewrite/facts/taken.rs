@@ -3,6 +3,10 @@
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Assignment, Binary, Field, Kind, Node};
 
+use cuda_syntax::identifiers::occurrences;
+use cuda_syntax::tree::enclosing_function;
+
+use super::evaluation::{is_in_lambda, is_value_argument};
 use super::number::{is_number, is_number_type};
 
 /// Whether only zero or not matters of an expression's value.
@@ -96,6 +100,60 @@ fn references(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
                 .is_some_and(|it| matches!(it.kind(), Kind::ReferenceDeclarator | Kind::AbstractReferenceDeclarator))
     };
     node.descendants().filter(is_reference)
+}
+
+/// Whether a text has operators of its own. What `a += b` or `a == b` does then depends on the types.
+pub fn has_operators(tree: &SyntaxTree) -> bool {
+    occurrences(tree.text(), "operator").next().is_some()
+}
+
+/// Whether an element is used where it stands, so that nothing can ask for its address and reach what lies beside it: by
+/// a reference, by a member function, or by an operator of its class. `is_value` tells that its type is one of numbers.
+pub fn stays_alone(tree: &SyntaxTree, element: Node<'_>, is_value: bool) -> bool {
+    let mut node = element;
+    while let Some(parent) = node.parent().filter(|parent| {
+        matches!(parent.kind(), Kind::FieldExpression | Kind::SubscriptExpression)
+            && parent.field(Field::Argument) == Some(node)
+    }) {
+        node = parent;
+    }
+    let is_part = node != element;
+    let is_simple = !has_operators(tree) || if is_part { is_number(tree, node) } else { is_value };
+    loop {
+        let Some(parent) = node.parent() else { return false };
+        let is = |field: Field| parent.field(field) == Some(node);
+        let is_free = || !has_operators(tree) || (is_simple && self::is_value(tree, node));
+        match parent.kind() {
+            Kind::ParenthesizedExpression => node = parent,
+            Kind::ConditionalExpression if !is(Field::Condition) => node = parent,
+            Kind::AssignmentExpression if is(Field::Left) => return is_simple,
+            Kind::UpdateExpression => return is_simple,
+            Kind::ArgumentList => return is_value_argument(tree, parent) && !may_keep_references(tree),
+            Kind::InitDeclarator => {
+                let declarator = parent.field(Field::Declarator).map(Node::kind);
+                return declarator == Some(Kind::Identifier) && (is_free() || !may_keep_references(tree));
+            }
+            Kind::InitializerList => return !may_keep_references(tree),
+            Kind::CastExpression => return parent.field(Field::Type).is_some_and(|it| !tree.slice(it).contains('&')),
+            Kind::ReturnStatement => {
+                let head = enclosing_function(parent).and_then(|function| function.field(Field::Declarator));
+                return !is_in_lambda(parent) && head.is_some_and(|it| it.kind() != Kind::ReferenceDeclarator);
+            }
+            Kind::PointerExpression => return !tree.slice(parent).starts_with('&'),
+            Kind::AssignmentExpression
+            | Kind::BinaryExpression
+            | Kind::UnaryExpression
+            | Kind::SubscriptArgumentList => return is_free(),
+            Kind::ConditionClause
+            | Kind::ConditionalExpression
+            | Kind::ExpressionStatement
+            | Kind::SizeofExpression
+            | Kind::WhileStatement
+            | Kind::DoStatement
+            | Kind::ForStatement => return is_simple,
+            _ => return false,
+        }
+    }
 }
 
 #[cfg(test)]

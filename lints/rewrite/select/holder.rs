@@ -11,10 +11,10 @@ use lmem_frame::{Access, Place, StackObject};
 use super::path::{Path, Step};
 use super::role::{Role, role};
 use crate::rewrite::facts::evaluation::site;
-use crate::rewrite::facts::number::{is_number, is_number_type};
+use crate::rewrite::facts::number::{is_number, is_value_type};
 use crate::rewrite::facts::sites::offset_of;
 use crate::rewrite::facts::sites::trees;
-use crate::rewrite::facts::taken::{is_value, may_keep_references};
+use crate::rewrite::facts::taken::{has_operators, is_value, may_keep_references};
 use crate::rewrite::unroll::for_loop::has_known_length;
 
 /// The name of the array in one function: the variable itself, or a reference parameter bound to it.
@@ -179,9 +179,13 @@ impl Holder {
         let is_fit = path.is_whole && self.tree.is_plain(path.node);
         let role = role(&self.tree, path.node).filter(|_| is_fit)?;
         let type_text = self.type_of(path)?;
-        let is_number = type_text.as_deref().is_some_and(|text| is_number_type(&self.tree, text));
-        let is_taken = || is_number && is_value(&self.tree, path.node);
-        if role == Role::Read && !is_taken() && may_keep_references(&self.tree) {
+        let tree = &*self.tree;
+        let is_of_values =
+            type_text.as_deref().is_some_and(|text| is_value_type(tree, text)) || is_number(tree, path.node);
+        let is_taken = || is_of_values && is_value(tree, path.node);
+        let may_be_kept = || role == Role::Read && !is_taken() && may_keep_references(tree);
+        // The copies of a class, and what its operators do with them, may be anything.
+        if may_be_kept() || (!is_of_values && has_operators(tree)) {
             return None;
         }
         Some(IndexedUse { node: path.node, dimensions, type_text, role, statement, is_conditional })

@@ -10,6 +10,20 @@ use lmem_frame::StackObject;
 
 use crate::rewrite::facts::sites::located;
 
+/// What asks for the type of an expression, or for the memory that it lies in.
+const QUESTIONS: [&str; 10] = [
+    "decltype",
+    "typeof",
+    "__typeof__",
+    "__typeof",
+    "typeid",
+    "__isLocal",
+    "__isShared",
+    "__isGlobal",
+    "is_object_from",
+    "is_address_from",
+];
+
 /// A thread-private variable of a kernel or of a `__device__` function.
 pub struct PrivateVariable {
     pub tree: Rc<SyntaxTree>,
@@ -159,7 +173,7 @@ pub fn is_type_asked(tree: &SyntaxTree, name: Node<'_>) -> bool {
     let Some(function) = enclosing_function(name) else { return true };
     let Some(compiled) = tree.compiled().compiled(tree.text(), function.byte_range()) else { return true };
     let name = tree.slice(name);
-    ["decltype", "typeof", "__typeof__", "__typeof", "typeid"].iter().any(|question| {
+    QUESTIONS.iter().any(|question| {
         occurrences(&compiled, question).any(|at| {
             let rest = &compiled[at + question.len()..];
             let mut depth = 0_i32;
