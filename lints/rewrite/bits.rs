@@ -5,12 +5,14 @@
 //! and as often as before. An index outside the array was undefined, and so is a shift by more bits than there are.
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Assignment, Binary, Field, Kind, Node};
+use cuda_syntax::ast::{Assignment, Field, Kind, Node};
 use cuda_syntax::identifiers::occurrences;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
 
 use super::Rewrite;
+use super::facts::number::is_number;
+use super::facts::taken::{is_condition, is_value};
 use super::shared::columns::{before_statement, beside_others, uses, zero};
 use super::shared::declaration::{Declared, PrivateVariable, declared, private_variable};
 
@@ -78,14 +80,16 @@ impl Flags<'_> {
     /// The edits for `seen[index]`.
     fn element(&self, element: Node<'_>) -> Option<Vec<Edit>> {
         let list = element.field(Field::Indices)?;
-        let index = list.named_child(0).filter(|_| list.named_child_count() == 1)?;
+        // An index of class type may have its own `>>`.
+        let is_fit = |index: &Node<'_>| list.named_child_count() == 1 && is_number(self.tree, *index);
+        let index = list.named_child(0).filter(is_fit)?;
         let parent = element.parent()?;
         match Assignment::of(parent) {
             Some(assignment) if assignment.left() == Some(element) => {
                 let is_statement = parent.parent()?.kind() == Kind::ExpressionStatement;
                 self.assigned(element, index, assignment.right().filter(|_| is_statement && assignment.is_plain())?)
             }
-            _ if is_value(element) => self.read(element, index),
+            _ if is_value(self.tree, element) => self.read(element, index),
             _ => None,
         }
     }
@@ -116,11 +120,10 @@ impl Flags<'_> {
                 self.around(element, index, &format!("{name} &= ~({one} << {open}"), end, &format!("{close})"))
             }
             _ => {
-                // The index is written twice and evaluated once, after the value, as in an assignment.
-                let index = tree.slice(index);
-                if occurrences(index, name).next().is_some() {
-                    return None;
-                }
+                // The index is written twice and evaluated once, after the value, as in an assignment. A value of
+                // class type may have another conversion as a condition.
+                let is_fit = is_number(tree, value) && occurrences(tree.slice(index), name).next().is_none();
+                let index = is_fit.then(|| tree.slice(index))?;
                 let bit = format!("{one} << {open}{index}{close}");
                 let edits = [
                     tree.replacement(element.start_byte()..value.start_byte(), &format!("{name} = ("))?,
@@ -154,37 +157,6 @@ fn parentheses(index: Node<'_>) -> (&'static str, &'static str) {
     }
 }
 
-/// Whether only zero or not matters of an expression's value.
-fn is_condition(expression: Node<'_>) -> bool {
-    let Some(parent) = expression.parent() else { return false };
-    match parent.kind() {
-        Kind::UnaryExpression => parent.operator() == Some("!"),
-        Kind::BinaryExpression => matches!(Binary::of(parent).and_then(Binary::operator), Some("&&" | "||")),
-        Kind::ConditionClause => true,
-        Kind::ParenthesizedExpression => is_condition(parent),
-        Kind::ConditionalExpression | Kind::WhileStatement | Kind::DoStatement | Kind::ForStatement => {
-            parent.field(Field::Condition) == Some(expression)
-        }
-        _ => false,
-    }
-}
-
-/// Whether an expression's value is taken where it stands. Elsewhere a reference may be bound to the element: a parameter
-/// (and an overload be chosen by that), a member, a name, one side of `?:`.
-fn is_value(expression: Node<'_>) -> bool {
-    let Some(parent) = expression.parent() else { return false };
-    match parent.kind() {
-        Kind::BinaryExpression | Kind::SubscriptArgumentList => true,
-        Kind::UnaryExpression => parent.operator() != Some("&"),
-        Kind::InitDeclarator => parent.field(Field::Declarator).is_some_and(|name| name.kind() == Kind::Identifier),
-        Kind::ParenthesizedExpression => is_value(parent),
-        _ => {
-            is_condition(expression)
-                || Assignment::of(parent).is_some_and(|assignment| assignment.right() == Some(expression))
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::rc::Rc;
@@ -194,7 +166,9 @@ mod tests {
 
     /// The body with the flags `seen` as bits.
     fn bits(body: &str) -> Option<String> {
-        let head = "__global__ void k(const int* in, int* out, int n) {\n";
+        let head = "struct View { const bool& one; View(const bool& one) : one(one) {} };\n\
+            struct Slot { int at; Slot(int at); operator int() const; };\n\
+            __global__ void k(const int* in, int* out, int n) {\n";
         let text = format!("{head}{body}\n}}\n");
         let tree = Rc::new(SyntaxTree::example("a.cu", &text));
         let offset = head.len() + occurrences(body, "seen").next()?;
@@ -258,6 +232,25 @@ mod tests {
             "bool seen[8] = {}; (seen[n]) = true;",
             // The index would be written twice, with the array in it.
             "bool seen[8] = {}; seen[seen[n] ? 1 : 2] = in[n] > 0;",
+            // Classes, whose operators and conversions may mean anything.
+            "bool seen[8] = {}; View view = seen[n]; seen[n] = true; out[0] = view.one;",
+            "bool seen[8] = {}; Slot slot = n; seen[slot] = true;",
+            "bool seen[8] = {}; Slot slot = n; out[0] = seen[slot];",
+            "bool seen[8] = {}; Slot slot = n; out[0] = seen[slot + 1];",
+            "bool seen[8] = {}; Slot slot = n; out[0] = seen[n ? slot : n];",
+            "bool seen[8] = {}; seen[unknown(n)] = true;",
+            "bool seen[8] = {}; Slot slot = n; seen[n] = slot;",
+            "bool seen[8] = {}; seen[n] = unknown(n);",
+            "bool seen[8] = {}; Slot slot = n; out[0] = slot + seen[n];",
+            "bool seen[8] = {}; Slot slot = n; slot = seen[n];",
+            "bool seen[8] = {}; Slot slot = n; slot += seen[n];",
+            "bool seen[8] = {}; Slot slots[2]; out[0] = slots[seen[n]].at;",
+            "bool seen[8] = {}; List list; out[0] = list[seen[n]];",
+            // What the array's type is.
+            "bool seen[8] = {}; seen[n] = true; out[0] = rank<decltype(seen)>();",
+            "bool seen[8] = {}; seen[n] = true; decltype(seen[0]) one = seen[0]; out[0] = one;",
+            "bool seen[8] = {}; seen[n] = true; out[0] = std::size(seen);",
+            "bool seen[8] = {}; seen[n] = true; __typeof__(seen) other; f(other);",
         ] {
             assert_eq!(bits(body), None, "{body}");
         }

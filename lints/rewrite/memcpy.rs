@@ -14,6 +14,7 @@ use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
 
 use super::Rewrite;
+use super::facts::number::is_number;
 use super::facts::sites::located;
 use super::shared::declaration::{Declared, declared};
 use super::unroll::Unrolled;
@@ -85,7 +86,8 @@ impl<'v> Array<'v> {
         if !is_alone || !tree.is_plain(call) || arguments.iter().any(|argument| argument.kind() == Kind::Comment) {
             return None;
         }
-        let count = self.count(tree.slice(*length))?;
+        // The loop compares the count, which only the call converted to a number.
+        let count = self.count(tree.slice(*length)).filter(|_| is_number(tree, *length))?;
         let is_set = last_name(tree.slice(call.field(Field::Function)?)) == "memset";
         let (first, to, from) = match (self.first(*target), self.first(*source), is_set) {
             (Some(first), _, true) => (first, self.element_of(first, counter), self.filling(*source)?.to_string()),

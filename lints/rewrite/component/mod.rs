@@ -15,6 +15,7 @@ use lmem_frame::StackObject;
 use self::number::{Number, NumberKind, number};
 use crate::rewrite::Rewrite;
 use crate::rewrite::facts::evaluation::{is_value_argument, site};
+use crate::rewrite::facts::number::is_number;
 use crate::rewrite::facts::purity::{is_arithmetic, is_name_path, is_pure, is_pure_call};
 use crate::rewrite::facts::sites::located;
 use crate::rewrite::facts::steady::may_write;
@@ -191,6 +192,7 @@ impl<'v> Vector<'v> {
         let names = tree.identifiers_below(index);
         let is_steady = names.iter().all(|name| !may_write(tree, statement, tree.slice(*name)));
         let is_fit = is_pure(tree, index)
+            && is_number(tree, index)
             && is_steady
             && (is_arithmetic(tree, index) || !(is_conditional || has_effects(tree, statement)))
             && (!is_written || is_value)

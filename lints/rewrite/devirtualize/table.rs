@@ -10,6 +10,7 @@ use lmem_base::source::Span;
 use lmem_frame::{EscapeKind, StackObject};
 use lmem_unit::{CompiledUnit, MappedText};
 
+use crate::rewrite::facts::number::is_number;
 use crate::rewrite::facts::purity::is_pure;
 use crate::rewrite::inline::heads;
 
@@ -189,7 +190,8 @@ fn call_by_name(tree: &SyntaxTree, name: Node<'_>, called: &str) -> Option<Vec<E
     let indices = element.field(Field::Indices)?;
     let index_node =
         indices.named_child(0).filter(|_| indices.kind() == Kind::SubscriptArgumentList).unwrap_or(indices);
-    let index = tree.slice(index_node);
+    // The new parameter would take another conversion of a class.
+    let index = is_number(tree, index_node).then(|| tree.slice(index_node))?;
     let user = element.parent().filter(|_| is_base)?;
     match user.kind() {
         // Before C++17 the callee may be evaluated after its arguments, and arguments are evaluated in any order.
@@ -280,21 +282,22 @@ __device__ float two(float x, const float *p) { return x * p[0]; }
         ] {
             assert_eq!(called(&format!("{TABLE}{before}")), Some((format!("{head}{SWITCH}{after}"), false)));
         }
-        let constant = called(&format!("static {TABLE}__global__ void k(float *x) {{ rules[HERE](1, x); }}"));
+        let constant = called(&format!("static {TABLE}__global__ void k(float *x, int n) {{ rules[n](HERE, x); }}"));
         assert!(constant.is_some_and(|(_, is_constant)| is_constant));
     }
 
     #[test]
     fn what_may_change_or_is_used_otherwise_is_left_alone() {
         for rest in [
-            "__device__ Rule rules[2] = {one, two};\nvoid host() { set(rules); }\n__global__ void k(float *x) { rules[HERE](1, x); }",
+            "__device__ Rule rules[2] = {one, two};\nvoid host() { set(rules); }\n__global__ void k(float *x, int n) { rules[n](HERE, x); }",
             "__device__ Rule rules[2] = {one, two};\n__global__ void k(float *x) { Rule f = rules[0]; f = rules[1]; f(HERE, x); }",
-            "__device__ Rule rules[2] = {one, two};\n__global__ void k(float *x) { g(rules[HERE]); }",
-            "__device__ Rule rules[2] = {one, other};\n__global__ void k(float *x) { rules[HERE](1, x); }",
-            "__device__ Rule rules[2];\n__global__ void k(float *x) { rules[HERE](1, x); }",
+            "__device__ Rule rules[2] = {one, two};\n__global__ void k(float *x, int n) { g(rules[n], HERE); }",
+            "__device__ Rule rules[2] = {one, other};\n__global__ void k(float *x, int n) { rules[n](HERE, x); }",
+            "__device__ Rule rules[2];\n__global__ void k(float *x, int n) { rules[n](HERE, x); }",
             "__device__ Rule rules[2] = {one, two};\n__global__ void k(float *x, int n) { rules[n++](HERE, x); }",
+            "struct Slot { operator int() const; };\n__device__ Rule rules[2] = {one, two};\n__global__ void k(float *x, Slot n) { rules[n](HERE, x); }",
             "__device__ Rule rules[2] = {one, two};\n__global__ void k(float *x, int n) { rules[n](HERE, x + n++); }",
-            "Rule rules[2] = {one, two};\n__global__ void k(float *x) { rules[HERE](1, x); }",
+            "Rule rules[2] = {one, two};\n__global__ void k(float *x, int n) { rules[n](HERE, x); }",
             "__device__ Rule rules[2] = {one, two};\n__global__ void k(float *x) { Rule f = rules[0]; auto g = f; g(HERE, x); }",
         ] {
             assert_eq!(called(rest), None, "{rest}");

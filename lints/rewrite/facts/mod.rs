@@ -2,8 +2,10 @@
 
 pub mod constness;
 pub mod evaluation;
+pub mod number;
 pub mod plain_type;
 pub mod purity;
 pub mod sites;
 pub mod steady;
+pub mod taken;
 pub mod text;

@@ -20,6 +20,7 @@ use lmem_frame::StackObject;
 use self::order::Rounds;
 use self::turn::Turn;
 use super::Rewrite;
+use super::facts::number::is_number;
 use super::facts::purity::{is_arithmetic, is_builtin};
 use super::facts::steady::{is_steady, may_write};
 use super::select::holder::{Holder, holders};
@@ -125,6 +126,10 @@ impl<'h> RingWalk<'h> {
                     && names.into_iter().all(|name| is_builtin(tree.slice(name)) || is_steady(tree, name, body))
             };
             let Some(turn) = Turn::of(tree, node, around.counter(), &extent, &is_fit) else { continue };
+            // The `+` and `%` of a class may be anything.
+            if !is_number(tree, node) {
+                return None;
+            }
             let turned = TurnedIndex { node, turn, variable };
             return visits_all(tree, &around, &extent).then_some(Self { tree, around, indices: vec![turned] });
         }

@@ -13,7 +13,9 @@ use lmem_frame::StackObject;
 use super::path::{Path, Step};
 use super::role::{Role, role};
 use crate::rewrite::facts::evaluation::site;
+use crate::rewrite::facts::number::{is_number, is_value_type};
 use crate::rewrite::facts::sites::trees;
+use crate::rewrite::facts::taken::{has_operators, is_value, may_keep_references};
 use crate::rewrite::unroll::for_loop::has_known_length;
 
 /// The name of the array in one function: the variable itself, or a reference parameter bound to it.
@@ -152,6 +154,10 @@ impl Holder {
             let Step::Index(subscript) = step else { continue };
             let index = Subscript::of(*subscript).and_then(Subscript::index)?;
             if !is_static(&self.tree, index) {
+                // The index is compared with numbers: a class may have its own `==`.
+                if !is_number(&self.tree, index) {
+                    return None;
+                }
                 let extent = self.extent(path, position, object)?;
                 let count = self.tree.evaluate(&extent, path.node.start_byte());
                 let count = count.and_then(|count| u64::try_from(count).ok());
@@ -160,14 +166,17 @@ impl Holder {
         }
         let is_fit = path.is_whole && self.tree.is_plain(path.node);
         let role = role(&self.tree, path.node).filter(|_| is_fit)?;
-        Some(IndexedUse {
-            node: path.node,
-            dimensions,
-            type_text: self.type_of(path)?,
-            role,
-            statement,
-            is_conditional,
-        })
+        let type_text = self.type_of(path)?;
+        let tree = &*self.tree;
+        let is_of_values =
+            type_text.as_deref().is_some_and(|text| is_value_type(tree, text)) || is_number(tree, path.node);
+        let is_taken = || is_of_values && is_value(tree, path.node);
+        let may_be_kept = || role == Role::Read && !is_taken() && may_keep_references(tree);
+        // The copies of a class, and what its operators do with them, may be anything.
+        if may_be_kept() || (!is_of_values && has_operators(tree)) {
+            return None;
+        }
+        Some(IndexedUse { node: path.node, dimensions, type_text, role, statement, is_conditional })
     }
 
     /// The number of elements that the subscript at a position of a path can select.

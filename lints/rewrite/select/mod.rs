@@ -337,6 +337,15 @@ mod tests {
             "    int x = 1; c[n] = x;",
             "    c[n] = 1; // first\n    /* why */ c[n] = 2;",
             "    c[n] = /* one */ 1;",
+            // The index may be of a class, with a `==` of its own.
+            "    Slot slot = n;\n    c[slot] = 1;",
+            "    out[0] = c[unknown(n)];",
+            // The copy that the select makes is not the element.
+            "    struct View { int& one; };\n    View view{c[n]};",
+            "    struct View { int& one; };\n    View view = {c[n]};",
+            "    struct View { int* one; View(int& it) : one(&it) {} };\n    View view = c[n];",
+            "    struct View { int* one; View(int& it) : one(&it) {} };\n    View view(c[n]);",
+            "    struct Sum { int* last; void operator+=(int& it) { last = &it; } } sum;\n    sum += c[n];",
         ] {
             assert_eq!(edited("c", Form::Branch, body), None, "{body}");
         }

@@ -6,6 +6,7 @@ use lmem_base::diagnostic::Edit;
 use super::effects::Effects;
 use super::text::condition;
 use super::{Form, Lines, Writer, has_comment};
+use crate::rewrite::facts::number::is_value_type;
 use crate::rewrite::select::holder::IndexedUse;
 
 impl<'h> Writer<'h> {
@@ -21,7 +22,8 @@ impl<'h> Writer<'h> {
         if !is_fit || has_comment(found.statement, std::slice::from_ref(found)) {
             return None;
         }
-        let type_text = found.type_text.clone()?;
+        // Only of a number, `++` adds 1.
+        let type_text = found.type_text.clone().filter(|text| is_value_type(tree, text))?;
         let mut lines = Lines::new();
         let base = self.base_name(found);
         let indices = self.indices(found, &base, &[], &mut lines);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::text::condition;
 use super::{Form, Lines, Writer};
+use crate::rewrite::facts::number::is_value_type;
 use crate::rewrite::select::holder::IndexedUse;
 use cuda_syntax::ast::{Field, Kind, Node};
 
@@ -42,8 +43,8 @@ impl Writer<'_> {
             (Form::Branch, None) if node.child(0)?.is_named() => format!("if ({condition}) {element}{operator};"),
             (Form::Branch, None) => format!("if ({condition}) {operator}{element};"),
             (Form::Select, value) => {
-                // Only with equal types on both sides, the value needs no conversion.
-                let type_text = found.type_text.as_ref()?;
+                // Only with equal types on both sides, the value needs no conversion; and only of a number, `+=` is `+`.
+                let type_text = found.type_text.as_ref().filter(|text| is_value_type(self.tree, text))?;
                 let cast = |sum: String| match type_text.as_str() {
                     "float" | "double" => sum,
                     _ => format!("static_cast<{type_text}>({sum})"),

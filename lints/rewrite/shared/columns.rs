@@ -14,7 +14,9 @@ use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::Edit;
 
 use super::declaration::{BlockThreads, Declared, PrivateVariable, declared};
+use crate::rewrite::facts::number::is_value_type;
 use crate::rewrite::facts::plain_type;
+use crate::rewrite::facts::taken::stays_alone;
 
 impl PrivateVariable {
     /// The edits for one column per thread; `None` if the variable is not an array, is used as a whole, or its elements
@@ -33,7 +35,16 @@ impl PrivateVariable {
             let zero = zero(tree, &declared, initializer)?;
             edits.push(fill(tree, &declared, &name, threads, zero)?);
         }
+        let is_of_values = declared.is_of_pointers
+            || is_value_type(tree, type_text)
+            || argument(type_text).is_some_and(|argument| is_value_type(tree, &argument));
+        let root = tree.root()?;
         for used in uses(tree, &declared)? {
+            // Beside an element of a column lies the next thread's element.
+            let element = root.named_descendant_for_byte_range(used.name.start, used.end)?;
+            if !stays_alone(tree, element, is_of_values) {
+                return None;
+            }
             edits.push(tree.replacement(used.name, &name)?);
             edits.push(tree.replacement(used.end - 1..used.end, &format!("][{}]", threads.own))?);
         }
@@ -272,12 +283,12 @@ template <typename T> __global__ void k(float* out, int n) {
             ),
             ("T w[4]; w[n] = 0;", "__shared__ T w_of_block[4][256]; w_of_block[n][threadIdx.x] = 0;"),
             (
-                "byte w[4]; f(w[n], w_of_block);",
-                "__shared__ byte w_of_block_2[4][256]; f(w_of_block_2[n][threadIdx.x], w_of_block);",
+                "byte w[4]; f(w[n] + 0, w_of_block);",
+                "__shared__ byte w_of_block_2[4][256]; f(w_of_block_2[n][threadIdx.x] + 0, w_of_block);",
             ),
             (
-                "Node w[4]; w[n].key[1] = w[0].first(); // w",
-                "__shared__ Node w_of_block[4][256]; w_of_block[n][threadIdx.x].key[1] = w_of_block[0][threadIdx.x].first(); // w",
+                "Node w[4]; w[n].key[1] = w[0].key[0]; // w",
+                "__shared__ Node w_of_block[4][256]; w_of_block[n][threadIdx.x].key[1] = w_of_block[0][threadIdx.x].key[0]; // w",
             ),
             (
                 "const float* w[4]; out[0] = w[n][2] + *w[0];",
@@ -355,6 +366,24 @@ template <typename T> __global__ void k(float* out, int n) {
             "__shared__ float w[4]; w[n] = 0;",
             "float (*w)[4]; w[n][n] = 0;",
             "Tally w[4]; w[n].n = 0;",
+            // What lies beside the element is reached from it.
+            "Node w[4]; out[0] = w[n].first();",
+            "float w[4]; const float& x = w[n]; out[0] = (&x)[1];",
+            "float w[4]; auto& x = w[n]; out[0] = (&x)[1];",
+            "float w[4]; auto&& x = n ? w[0] : w[1]; out[0] = (&x)[1];",
+            "float w[4]; out[0] = next(w[n]);",
+            "float w[4]; f([&]() -> float& { return w[n]; });",
+            "struct Cell { int c; }; int operator+(Cell& cell, int k); Cell w[4]; out[0] = w[n] + 1;",
+            "struct Cell { int c; Cell& operator+=(int k); }; Cell w[4]; w[n] += 1;",
+            "struct View { const float& one; }; float w[4]; View view{w[n]};",
+            "float w[4]; w[n] = __isLocal(w);",
+            // The type of the array, or where it lies.
+            "float w[4]; w[n] = std::extent<decltype(w)>::value;",
+            "float w[4]; w[n] = __isShared(&n + w[0]);",
+            // Another meaning of CUDA's name.
+            "const uint3 threadIdx = lane(); float w[4]; w[n] = 0;",
+            "float w[4]; f([&](uint2 threadIdx) { w[threadIdx.x] = 0; });",
+            "float w[4]; for (dim3 threadIdx(0); threadIdx.x < 4; ++threadIdx.x) w[n] = 0;",
             "Unknown w[4]; w[n] = 0;",
         ] {
             assert_eq!(shared(body), None, "{body}");

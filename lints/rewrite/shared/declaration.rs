@@ -10,6 +10,20 @@ use lmem_frame::StackObject;
 
 use crate::rewrite::facts::sites::located;
 
+/// What asks for the type of an expression, or for the memory that it lies in.
+const QUESTIONS: [&str; 10] = [
+    "decltype",
+    "typeof",
+    "__typeof__",
+    "__typeof",
+    "typeid",
+    "__isLocal",
+    "__isShared",
+    "__isGlobal",
+    "is_object_from",
+    "is_address_from",
+];
+
 /// A thread-private variable of a kernel or of a `__device__` function.
 pub struct PrivateVariable {
     pub tree: Rc<SyntaxTree>,
@@ -142,12 +156,34 @@ pub fn declared(tree: &SyntaxTree, offset: usize) -> Option<Declared<'_>> {
             || matches!(child.token(), Some("," | ";"));
         is_part || (is_of_pointers && tree.slice(child) == "const")
     };
+    // What asked for an alignment may rely on it.
     let is_fit = name.kind() == Kind::Identifier
+        && !is_type_asked(tree, name)
+        && !tree.has_attribute_at(&statement.byte_range())
         && statement.parent().is_some_and(|parent| parent.kind() == Kind::CompoundStatement)
         && statement.children().all(is_expected)
         && tree.is_plain(name);
     let declared = Declared { statement, whole: node, declarator, array, name, extents, initializer, is_of_pointers };
     is_fit.then_some(declared)
+}
+
+/// Whether the function that declares a name asks for its type: `std::extent<decltype(slot)>`. That of another array, of
+/// a reference or of an integer is another one. What macros became is searched too.
+pub fn is_type_asked(tree: &SyntaxTree, name: Node<'_>) -> bool {
+    let Some(function) = enclosing_function(name) else { return true };
+    let Some(compiled) = tree.compiled().compiled(tree.text(), function.byte_range()) else { return true };
+    let name = tree.slice(name);
+    QUESTIONS.iter().any(|question| {
+        occurrences(&compiled, question).any(|at| {
+            let rest = &compiled[at + question.len()..];
+            let mut depth = 0_i32;
+            let end = rest.find(|c: char| {
+                depth += i32::from(c == '(') - i32::from(c == ')');
+                c == ')' && depth == 0
+            });
+            occurrences(&rest[..end.unwrap_or(rest.len())], name).next().is_some()
+        })
+    })
 }
 
 /// Whether a parameter list could be an argument list: it has only names.

@@ -15,7 +15,7 @@ use lmem_frame::StackObject;
 
 use super::alignment::may_lie_anywhere;
 use super::columns::{loops_over, zero};
-use super::declaration::{BlockThreads, Declared, PrivateVariable, declared};
+use super::declaration::{BlockThreads, Declared, PrivateVariable, declared, is_type_asked};
 use crate::rewrite::facts::plain_type;
 
 /// Counter names for loops that fill an array, one per dimension; more dimensions are refused.
@@ -96,7 +96,7 @@ impl PrivateVariable {
         let is_value =
             name.kind() == Kind::Identifier && parameter.named_child_count() == 2 && tree.is_plain(parameter);
         let is_object = !types::is_scalar(&type_text) && !has_destructor(tree, &type_text);
-        if !is_value || !is_object || !may_lie_anywhere(object, tree, name, &type_text) {
+        if !is_value || !is_object || is_type_asked(tree, name) || !may_lie_anywhere(object, tree, name, &type_text) {
             return None;
         }
         let text = tree.slice(name);
@@ -108,7 +108,7 @@ impl PrivateVariable {
         let mut lines = object_lines(tree, text, object_type, &block, threads, argument)?;
         lines.push(format!("{text} = {given};"));
         let lines = lines.join(&ending);
-        let before = tree.line_before(first.start_byte(), "")?;
+        let before = tree.line_before(first.start_byte(), &lines.replace(&ending, " "))?;
         let inserted = Edit { replacement: format!("{lines}{ending}"), ..before };
         Some(vec![tree.replacement(name.byte_range(), &given)?, inserted])
     }

@@ -157,6 +157,7 @@ fn for_loop(tree: &Rc<SyntaxTree>, node: Node<'_>) -> Option<ForLoop> {
     let is_pragma = |text: &str| text.strip_prefix('#').is_some_and(|rest| rest.trim_start().starts_with("pragma"));
     let pragma = node.prev_sibling().filter(|before| is_pragma(tree.slice(*before).trim_start()));
     let pragma = pragma.map(|pragma| pragma.byte_range()).or_else(|| pragma_above(tree, node));
+    let pragma = pragma.or_else(|| tree.attribute_before(node.start_byte()));
     let pragma = pragma.filter(|range| tree.text()[range.clone()].contains("unroll"));
     Some(ForLoop {
         tree: Rc::clone(tree),
@@ -253,8 +254,15 @@ fn pragma_above(tree: &SyntaxTree, node: Node<'_>) -> Option<Range<usize>> {
     directive.starts_with("pragma").then_some(above)
 }
 
-/// The range of `unroll 4` or `unroll(4)` in a directive.
+/// The range of `unroll 4` or `unroll(4)` in a directive, or in the literal of `_Pragma("unroll 4")`.
 fn unroll_directive(pragma: &str) -> Option<Range<usize>> {
+    if let Some(literal) = pragma.strip_prefix("_Pragma(\"") {
+        let (directive, end) = literal.split_once('"')?;
+        let is_argument = |rest: &str| rest.chars().all(|c| is_identifier_character(c) || " ()".contains(c));
+        let argument = directive.strip_prefix("unroll").filter(|rest| is_argument(rest) && !rest.trim().is_empty())?;
+        let start = pragma.len() - literal.len();
+        return (end.trim() == ")").then_some(start..start + "unroll".len() + argument.len());
+    }
     let rest = pragma.trim_start().strip_prefix('#')?.trim_start().strip_prefix("pragma")?;
     let directive = rest.trim_start();
     let after = directive.strip_prefix("unroll")?;
@@ -324,6 +332,8 @@ mod tests {
             ("#pragma unroll 1\n  ", "#pragma unroll\n  "),
             ("#pragma unroll(4)\n  ", "#pragma unroll\n  "),
             ("# pragma  unroll ( N ) // small\n  ", "# pragma  unroll // small\n  "),
+            ("_Pragma(\"unroll 1\") ", "_Pragma(\"unroll\") "),
+            ("_Pragma(\"unroll(4)\")\n  ", "_Pragma(\"unroll\")\n  "),
             ("", "#pragma unroll\n  "),
             ("// note\n  ", "// note\n  #pragma unroll\n  "),
         ] {
@@ -336,8 +346,13 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_left_alone() {
-        for text in ["#pragma unroll\n  for (int i = 0; i < 4; ++i) HERE;", "if (n) for (int i = 0; i < 4; ++i) HERE;"]
-        {
+        for text in [
+            "#pragma unroll\n  for (int i = 0; i < 4; ++i) HERE;",
+            "_Pragma(\"unroll\") for (int i = 0; i < 4; ++i) HERE;",
+            // The macro may be used elsewhere, and a second pragma would not be obeyed.
+            "\n#define UNROLL _Pragma(\"unroll 1\")\n  UNROLL\n  for (int i = 0; i < 4; ++i) HERE;",
+            "if (n) for (int i = 0; i < 4; ++i) HERE;",
+        ] {
             assert_eq!(loops(&kernel(text))[0].unroll(), None, "{text}");
         }
         assert!(loops("#define LOOP for (int i = 0; i < 4; ++i) HERE;\n").is_empty());

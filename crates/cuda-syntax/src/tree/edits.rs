@@ -17,7 +17,7 @@ use crate::tree::syntax_tree::SyntaxTree;
 impl SyntaxTree {
     /// Replaces a range by other text.
     pub fn replacement(&self, range: Range<usize>, replacement: &str) -> Option<Edit> {
-        let context = self.context(range.start)?;
+        let context = self.context(range.start).filter(|_| !self.has_attribute_at(&range))?;
         self.compiled().compiled(self.text(), range.clone())?;
         Some(Edit { context, ..self.exchange(range, replacement)? })
     }
@@ -36,7 +36,7 @@ impl SyntaxTree {
 
     /// Inserts text at an offset.
     pub fn insertion(&self, offset: usize, text: &str) -> Option<Edit> {
-        let context = self.context(offset)?;
+        let context = self.context(offset).filter(|_| self.attribute_before(offset).is_none())?;
         let mut span = self.verbatim(offset)?;
         span.end = span.start;
         self.can_hold(&span, text).then(|| Edit { span, replacement: text.to_string(), context })
@@ -73,7 +73,7 @@ impl SyntaxTree {
 
     /// Inserts a line that does not change what is computed: a pragma before a loop.
     pub fn neutral_line_before(&self, offset: usize, line: &str) -> Option<Edit> {
-        let before = self.text().get(..offset)?;
+        let before = self.text().get(..offset).filter(|_| self.attribute_before(offset).is_none())?;
         let line_start = before.rfind('\n').map(|at| at + 1).filter(|start| before[*start..].trim().is_empty())?;
         let mut span = self.verbatim(offset)?;
         let context = span.clone();
@@ -131,11 +131,11 @@ impl SyntaxTree {
         (span.text() == self.text().get(offset..offset + 1)?).then_some(span)
     }
 
-    /// Whether a literal can hold the text: it must not end the literal, and it must not contain a backslash, which is
-    /// an escape.
+    /// Whether the text can stand there: it must not end a literal, nor contain a backslash, which is an escape there,
+    /// and CUDA's names in it must be CUDA's.
     fn can_hold(&self, span: &lmem_base::source::Span, text: &str) -> bool {
         let is_rust = span.file.path.extension().is_some_and(|ending| ending == "rs");
-        span.file.is_utf8() && !(is_rust && text.contains(['"', '\\']))
+        span.file.is_utf8() && !(is_rust && text.contains(['"', '\\'])) && self.means_cuda(span.text(), text)
     }
 
     /// Whether the syntax around a node is parsed without errors and is not a macro argument. A macro argument cannot

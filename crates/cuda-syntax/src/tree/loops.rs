@@ -32,10 +32,13 @@ impl SyntaxTree {
         Some(LoopSyntax {
             range: node.start_byte()..node.start_byte() + header,
             condition: node.field(Field::Condition).map(|condition| condition.byte_range()),
-            pragma: pragma.map(|pragma| {
-                let text = self.slice(pragma);
-                pragma.start_byte()..pragma.start_byte() + text.trim_end().len()
-            }),
+            pragma: match pragma {
+                Some(pragma) => {
+                    let text = self.slice(pragma);
+                    Some(pragma.start_byte()..pragma.start_byte() + text.trim_end().len())
+                }
+                None => self.attribute_before(node.start_byte()),
+            },
         })
     }
 }

@@ -4,6 +4,7 @@
 
 pub mod access_path;
 mod aliases;
+mod attributes;
 mod call_syntax;
 mod calls;
 mod casts;
@@ -16,6 +17,7 @@ mod functions;
 pub mod line_marks;
 mod line_syntax;
 mod loops;
+mod meaning;
 mod mentions;
 mod region;
 pub mod role;

@@ -17,6 +17,7 @@ use lmem_unit::{
     Artifacts, CompiledText, CompiledUnit, FrontEnd, MappedText, TokenKind, TranslationUnit, UnitCode, tokens,
 };
 
+use crate::tree::attributes::{blanked, unparsed_attributes};
 use crate::tree::line_marks::LineMarks;
 use crate::tree::mentions::Mention;
 use crate::tree::{CallSyntax, Memory};
@@ -27,6 +28,8 @@ pub struct SyntaxTree {
     compiled: CompiledText,
     line_starts: Vec<usize>,
     line_marks: LineMarks,
+    /// The attributes that the parser did not see, in order.
+    attributes: Vec<Range<usize>>,
     nodes: Option<Nodes>,
     pub(crate) memory: Memory,
 }
@@ -37,7 +40,9 @@ impl SyntaxTree {
         let mut tree = Self::plain(text);
         tree.compiled = compiled;
         let mut parser = Parser::new();
-        let parsed = without_pragmas_within_statements(tree.text.as_str());
+        tree.attributes = unparsed_attributes(tree.text.as_str(), &tree.compiled);
+        let parsed = blanked(tree.text.as_str(), &tree.attributes);
+        let parsed = without_pragmas_within_statements(&parsed);
         let parsed = parser.set_language(language()).ok().and_then(|()| parser.parse(parsed.as_ref(), None));
         tree.nodes = parsed.map(|parsed| Nodes::of(&parsed));
         tree
@@ -47,7 +52,15 @@ impl SyntaxTree {
     pub fn plain(text: MappedText) -> Self {
         let line_starts = std::iter::once(0).chain(text.as_str().match_indices('\n').map(|(at, _)| at + 1)).collect();
         let line_marks = LineMarks::of(text.as_str());
-        Self { text, compiled: CompiledText::Unknown, line_starts, line_marks, nodes: None, memory: Memory::default() }
+        Self {
+            text,
+            compiled: CompiledText::Unknown,
+            line_starts,
+            line_marks,
+            attributes: Vec::new(),
+            nodes: None,
+            memory: Memory::default(),
+        }
     }
 
     /// A text that only its own preprocessor directives change, for tests.
@@ -59,6 +72,11 @@ impl SyntaxTree {
     /// The compiled form of the text.
     pub fn compiled(&self) -> &CompiledText {
         &self.compiled
+    }
+
+    /// The attributes that the parser did not see.
+    pub(super) fn attributes(&self) -> &[Range<usize>] {
+        &self.attributes
     }
 
     pub fn text(&self) -> &str {

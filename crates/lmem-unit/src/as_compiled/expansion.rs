@@ -74,7 +74,7 @@ impl Expansion {
 
 /// Attributes and pragmas, which do not affect computed values: `__attribute__((device)) __inline__`.
 fn is_attribute(compiled: &str) -> bool {
-    if compiled.starts_with("# pragma unroll") {
+    if is_unroll_pragma(compiled) {
         return true;
     }
     let mut depth = 0usize;
@@ -93,6 +93,18 @@ fn is_attribute(compiled: &str) -> bool {
         }
     }
     has_word && depth == 0
+}
+
+/// Whether code is one unroll pragma and nothing after it: a macro may become a pragma and a statement.
+pub fn is_unroll_pragma(compiled: &str) -> bool {
+    let argument = compiled.strip_prefix("# pragma unroll").or_else(|| {
+        // A kernel string's own macros, which nothing but the text expands.
+        compiled.strip_prefix("_Pragma ( \"unroll")?.strip_suffix("\" )")
+    });
+    let Some(argument) = argument.map(str::trim) else { return false };
+    let inner = argument.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(argument).trim();
+    let is_word = inner.bytes().all(crate::as_compiled::tokens::is_word);
+    is_word && !matches!(inner, "return" | "break" | "continue" | "else" | "do" | "try" | "throw")
 }
 
 fn is_known(word: &str) -> bool {
@@ -181,6 +193,9 @@ mod tests {
             ("TID", "( blockIdx . x * blockDim . x + threadIdx . x )", Expansion::Value),
             ("__shared__", "__attribute__ ( ( shared ) )", Expansion::Attribute),
             ("__device__ __forceinline__", "__attribute__ ( ( device ) ) __inline__", Expansion::Attribute),
+            ("UNROLL", "# pragma unroll", Expansion::Attribute),
+            ("UNROLL_BY(4)", "# pragma unroll ( 4 )", Expansion::Attribute),
+            ("UNROLL", "_Pragma ( \"unroll 4\" )", Expansion::Attribute),
             ("IDX(i, j)", "( ( i ) * 4 + ( j ) )", Expansion::Expression),
             ("MIN(a, b)", "( ( a ) < ( b ) ? ( a ) : ( b ) )", Expansion::Expression),
             // Hidden uses, side effects, jumps, and code that is not evaluated.
@@ -193,6 +208,10 @@ mod tests {
             ("TRACE(a[i])", "( ( void ) 0 )", Expansion::Other),
             ("stop_if(c)", "if ( c ) break", Expansion::Other),
             ("DONE", "return", Expansion::Other),
+            ("UNROLL_IF", "# pragma unroll if ( n )", Expansion::Other),
+            ("UNROLL_IF", "_Pragma ( \"unroll\" ) if ( \"n\" )", Expansion::Other),
+            ("UNROLL_END", "# pragma unroll return", Expansion::Other),
+            ("UNROLL_STEP", "# pragma unroll 4 i ++ ;", Expansion::Other),
             ("TWICE(f(x))", "( f ( x ) + f ( x ) )", Expansion::Other),
             ("SUM(i++)", "( i ++ )", Expansion::Other),
             ("PAIR(x)", "x , n", Expansion::Other),

@@ -22,10 +22,10 @@ use serde::{Deserialize, Serialize};
 
 use lmem_base::source::normalize;
 
-pub use self::expansion::Expansion;
+pub use self::expansion::{Expansion, is_unroll_pragma};
 pub use self::string_text::compiled_string;
 pub use self::unit::CompiledUnit;
-pub use crate::as_compiled::tokens::{TokenKind, is_word, tokens};
+pub use crate::as_compiled::tokens::{Token, TokenKind, is_word, tokens};
 
 /// The user's files of one unit as compiled for one target.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,13 +173,18 @@ impl CompiledText {
         })
     }
 
-    /// The expansions of a macro's uses, without duplicates; empty for a name that was always compiled verbatim.
-    pub fn expansions<'d>(&'d self, text: &'d str, name: &'d str) -> impl Iterator<Item = &'d Difference> {
-        let all = match self {
+    /// All differences, in order; none where they are unknown.
+    pub fn differences(&self) -> impl Iterator<Item = &Difference> {
+        match self {
             Self::Known(all) => all.as_slice(),
             Self::Unknown => &[],
-        };
-        all.iter().filter(move |difference| text.get(difference.start..difference.end) == Some(name))
+        }
+        .iter()
+    }
+
+    /// The expansions of a macro's uses, without duplicates; empty for a name that was always compiled verbatim.
+    pub fn expansions<'d>(&'d self, text: &'d str, name: &'d str) -> impl Iterator<Item = &'d Difference> {
+        self.differences().filter(move |difference| text.get(difference.start..difference.end) == Some(name))
     }
 
     /// The classification of a macro invocation that fills a range; `None` for anything else.

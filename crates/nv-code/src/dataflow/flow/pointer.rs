@@ -170,7 +170,11 @@ impl Flow<'_> {
     fn merge_pointers(&self, register: Reg, definitions: &[usize], pointers: Vec<Pointer>) -> Pointer {
         let several = pointers.len() > 1;
         let mut merged = Pointer::nowhere();
-        let same = pointers.windows(2).all(|pair| pair[0].offset == pair[1].offset && pair[0].roots == pair[1].roots);
+        // Offsets that are not known are not the same: a search that threads leave at different elements has them too.
+        let is_same = |one: &Pointer, other: &Pointer| {
+            one.offset.is_some() && one.offset == other.offset && one.roots == other.roots
+        };
+        let same = pointers.windows(2).all(|pair| is_same(&pair[0], &pair[1]));
         if same {
             merged.offset = pointers.first().and_then(|pointer| pointer.offset);
         }

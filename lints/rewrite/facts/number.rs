@@ -1,0 +1,387 @@
+//! Expressions and types that are numbers as C++ defines them: no class, whose operators and conversions may mean
+//! anything.
+//!
+//! `seen[index]` converts an index of class type by its `operator int`; `seen >> index` or `k == index` in its place
+//! may call an `operator>>` or `operator==` of that class. So no edit puts an expression into an operation that was
+//! not there before unless the text shows that it is a number.
+
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{Declaration, enclosing_function, last_name, resolve};
+use cuda_syntax::{SyntaxTree, types};
+use lmem_unit::Expansion;
+
+use super::purity::{is_builtin, is_pure_call};
+
+/// Limit on type aliases, and on variables declared as `auto`.
+const MAX_STEPS: usize = 6;
+
+/// The words of built-in arithmetic types. They are keywords: no program declares them.
+const KEYWORDS: [&str; 9] = ["bool", "char", "short", "int", "long", "unsigned", "signed", "float", "double"];
+
+/// The names that headers give such types.
+const NAMES: [&str; 19] = [
+    "int8_t",
+    "uint8_t",
+    "int16_t",
+    "uint16_t",
+    "int32_t",
+    "uint32_t",
+    "int64_t",
+    "uint64_t",
+    "size_t",
+    "ptrdiff_t",
+    "intptr_t",
+    "uintptr_t",
+    "ssize_t",
+    "uchar",
+    "ushort",
+    "uint",
+    "ulong",
+    "longlong",
+    "ulonglong",
+];
+
+/// Words around a type that do not change what its values are.
+const QUALIFIERS: [&str; 5] = ["const", "volatile", "constexpr", "static", "typename"];
+
+/// Whether an expression is a number.
+pub fn is_number(tree: &SyntaxTree, expression: Node<'_>) -> bool {
+    Numbers { tree, steps: MAX_STEPS }.is_number(expression)
+}
+
+/// Whether a type is arithmetic, or an enumeration in a text without operators of its own.
+pub fn is_number_type(tree: &SyntaxTree, type_text: &str) -> bool {
+    Numbers { tree, steps: MAX_STEPS }.is_type(type_text)
+}
+
+/// Whether a type is a number or one of CUDA's own types that hold numbers: `__half`, `float4`.
+pub fn is_value_type(tree: &SyntaxTree, type_text: &str) -> bool {
+    let is_cuda = || types::size_of(type_text).is_some() && !tree.declares(last_name(type_text));
+    is_number_type(tree, type_text) || is_cuda()
+}
+
+#[derive(Clone, Copy)]
+struct Numbers<'t> {
+    tree: &'t SyntaxTree,
+    steps: usize,
+}
+
+impl<'t> Numbers<'t> {
+    fn deeper(self) -> Option<Self> {
+        Some(Self { steps: self.steps.checked_sub(1)?, ..self })
+    }
+
+    fn is_number(self, node: Node<'_>) -> bool {
+        let tree = self.tree;
+        if let Some(expansion) = tree.compiled().expansion(tree.text(), &node.byte_range()) {
+            return match expansion {
+                Expansion::Value => true,
+                Expansion::Expression => self.are_numbers(node.field(Field::Arguments)),
+                Expansion::Attribute | Expansion::Other => false,
+            };
+        }
+        match node.kind() {
+            Kind::NumberLiteral | Kind::CharLiteral | Kind::True | Kind::False | Kind::SizeofExpression => true,
+            Kind::Identifier => tree.value_of(node).is_some() || self.is_variable(node, &|text| self.is_type(text)),
+            Kind::ParenthesizedExpression => node.named_child_count() == 1 && self.all(node),
+            Kind::BinaryExpression => {
+                node.field(Field::Left).is_some_and(|left| self.is_number(left))
+                    && node.field(Field::Right).is_some_and(|right| self.is_number(right))
+            }
+            Kind::UnaryExpression | Kind::UpdateExpression => {
+                node.field(Field::Argument).is_some_and(|argument| self.is_number(argument))
+            }
+            Kind::ConditionalExpression => [Field::Consequence, Field::Alternative]
+                .iter()
+                .all(|side| node.field(*side).is_some_and(|side| self.is_number(side))),
+            Kind::CastExpression => node.field(Field::Type).is_some_and(|it| self.is_type(tree.slice(it))),
+            Kind::FieldExpression => self.is_member(node, false),
+            Kind::SubscriptExpression | Kind::PointerExpression => {
+                !tree.slice(node).starts_with('&') && node.field(Field::Argument).is_some_and(|it| self.is_array(it))
+            }
+            Kind::CallExpression => self.is_call(node),
+            Kind::QualifiedIdentifier => tree.value_of(node).is_some(),
+            _ => false,
+        }
+    }
+
+    fn all(self, node: Node<'_>) -> bool {
+        node.named_children().all(|child| self.is_number(child))
+    }
+
+    fn are_numbers(self, arguments: Option<Node<'_>>) -> bool {
+        arguments.is_some_and(|list| self.all(list))
+    }
+
+    /// Whether all that a name may stand for has a type that fits.
+    fn is_variable(self, name: Node<'_>, is_fit: &dyn Fn(&str) -> bool) -> bool {
+        let tree = self.tree;
+        let word = tree.slice(name);
+        let all = enclosing_function(name).map(|function| tree.declarations(function));
+        let own = all.as_ref().and_then(|all| resolve(all, word, name.start_byte()));
+        if let Some(own) = own {
+            return is_fit(&own.type_text) || self.is_deduced(own);
+        }
+        let mut outer = tree.nodes().filter(|node| self.declares(*node, word)).peekable();
+        outer.peek().is_some()
+            && outer.all(|node| {
+                let is_pointer = node.descendants().any(|it| it.kind() == Kind::PointerDeclarator);
+                let is_array = node.descendants().any(|it| it.kind() == Kind::ArrayDeclarator);
+                let marks = format!("{}{}", if is_pointer { "*" } else { "" }, if is_array { "[]" } else { "" });
+                node.field(Field::Type).is_some_and(|it| is_fit(&format!("{}{marks}", tree.slice(it))))
+            })
+    }
+
+    /// Whether `auto` stands for a number.
+    fn is_deduced(self, own: &Declaration) -> bool {
+        let initializer = own.initializer.filter(|_| own.type_text == "auto" || own.type_text == "auto*");
+        let node = initializer
+            .zip(self.tree.root())
+            .and_then(|((start, end), root)| root.named_descendant_for_byte_range(start, end));
+        node.zip(self.deeper()).is_some_and(|(node, deeper)| deeper.is_number(node))
+    }
+
+    /// Whether a node declares a name outside of functions: a constant, an array, a parameter of a template.
+    fn declares(self, node: Node<'_>, word: &str) -> bool {
+        let is_declaration =
+            matches!(node.kind(), Kind::Declaration | Kind::ParameterDeclaration | Kind::OptionalParameterDeclaration);
+        is_declaration
+            && node.fields(Field::Declarator).any(|declarator| self.tree.slice(innermost(declarator)) == word)
+            && enclosing_function(node).is_none_or(|function| !function.byte_range().contains(&node.start_byte()))
+    }
+
+    /// Whether the elements behind an expression are numbers, and it is no class with an `operator[]` or `operator*`.
+    fn is_array(self, node: Node<'_>) -> bool {
+        let is_fit = |text: &str| text.split_once(['*', '[']).is_some_and(|(element, _)| self.is_type(element));
+        match node.kind() {
+            Kind::Identifier => self.is_variable(node, &is_fit),
+            Kind::ParenthesizedExpression => node.named_child(0).is_some_and(|inner| self.is_array(inner)),
+            Kind::SubscriptExpression => node.field(Field::Argument).is_some_and(|inner| self.is_array(inner)),
+            Kind::BinaryExpression => {
+                matches!(node.operator(), Some("+" | "-"))
+                    && node.field(Field::Left).is_some_and(|left| self.is_array(left))
+                    && node.field(Field::Right).is_some_and(|right| self.is_number(right))
+            }
+            Kind::UpdateExpression => node.field(Field::Argument).is_some_and(|inner| self.is_array(inner)),
+            Kind::FieldExpression => self.is_member(node, true),
+            _ => false,
+        }
+    }
+
+    /// Whether all members of this name in the text are numbers, or arrays of them.
+    fn is_member(self, node: Node<'_>, is_array: bool) -> bool {
+        let tree = self.tree;
+        let (Some(base), Some(field)) = (node.field(Field::Argument), node.field(Field::Field)) else { return false };
+        let base_text = tree.slice(base);
+        if !is_array && is_builtin(base_text) && !self.is_declared(base_text) {
+            return true;
+        }
+        let name = tree.slice(field);
+        let is_component = !is_array && matches!(name, "x" | "y" | "z" | "w");
+        let is_vector = |text: &str| types::shape(text).is_some() && !types::is_scalar(text) && !self.is_declared(text);
+        if is_component && base.kind() == Kind::Identifier && self.is_variable(base, &is_vector) {
+            return true;
+        }
+        let declared = |member: &Node<'_>| {
+            member.kind() == Kind::FieldDeclaration
+                && member.fields(Field::Declarator).any(|declarator| tree.slice(innermost(declarator)) == name)
+        };
+        let mut members = tree.nodes().filter(declared).peekable();
+        members.peek().is_some()
+            && members.all(|member| {
+                let declarators = || member.fields(Field::Declarator).flat_map(Node::descendants);
+                let has = |kinds: [Kind; 2]| declarators().any(|node| kinds.contains(&node.kind()));
+                let is_of_elements = has([Kind::ArrayDeclarator, Kind::PointerDeclarator]);
+                let is_odd = has([Kind::FunctionDeclarator, Kind::ReferenceDeclarator]);
+                is_of_elements == is_array
+                    && !is_odd
+                    && member.field(Field::Type).is_some_and(|it| self.is_type(tree.slice(it)))
+            })
+    }
+
+    /// Whether a call gives a number: one of the toolkit's functions of numbers, or only functions that are declared
+    /// with such a result.
+    fn is_call(self, node: Node<'_>) -> bool {
+        let tree = self.tree;
+        let Some(called) = node.field(Field::Function) else { return false };
+        if called.kind() == Kind::PrimitiveType {
+            return self.is_type(tree.slice(called));
+        }
+        let text = tree.slice(called);
+        if let Some((_, target)) = text.split_once("static_cast<") {
+            return target.strip_suffix('>').is_some_and(|target| self.is_type(target));
+        }
+        if is_pure_call(tree, node) && self.are_numbers(node.field(Field::Arguments)) {
+            return true;
+        }
+        let name = last_name(text);
+        let is_it = |node: &Node<'_>| {
+            node.kind() == Kind::FunctionDeclarator
+                && node.field(Field::Declarator).is_some_and(|it| last_name(tree.slice(it)) == name)
+        };
+        let mut declared = tree.nodes().filter(is_it).peekable();
+        declared.peek().is_some()
+            && declared.all(|declarator| {
+                let holder = declarator.parent();
+                let type_node = holder.and_then(|holder| holder.field(Field::Type));
+                type_node.is_some_and(|it| self.is_type(tree.slice(it)))
+            })
+    }
+
+    fn is_type(self, text: &str) -> bool {
+        if text.contains(['*', '&', '[', '<']) {
+            return false;
+        }
+        let words: Vec<&str> = text.split_whitespace().filter(|word| !QUALIFIERS.contains(word)).collect();
+        if !words.is_empty() && words.iter().all(|word| KEYWORDS.contains(word)) {
+            return true;
+        }
+        let [word] = words.as_slice() else { return false };
+        let name = last_name(word);
+        let definitions = self.definitions(name);
+        if definitions.is_empty() {
+            return NAMES.contains(&name) && !self.is_declared(name);
+        }
+        let Some(deeper) = self.deeper() else { return false };
+        definitions.into_iter().all(|definition| match definition.kind() {
+            // Operators may be overloaded for an enumeration.
+            Kind::EnumSpecifier => !self.tree.text().contains("operator"),
+            Kind::AliasDeclaration | Kind::TypeDefinition => definition.field(Field::Type).is_some_and(|aliased| {
+                aliased.field(Field::Body).is_none() && deeper.is_type(self.tree.slice(aliased))
+            }),
+            _ => false,
+        })
+    }
+
+    fn definitions(self, name: &str) -> Vec<Node<'t>> {
+        let tree = self.tree;
+        let defines = |node: &Node<'_>| {
+            let named = match node.kind() {
+                Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier | Kind::EnumSpecifier => {
+                    node.field(Field::Name)
+                }
+                Kind::AliasDeclaration => node.field(Field::Name),
+                Kind::TypeDefinition => node.field(Field::Declarator),
+                _ => None,
+            };
+            named.is_some_and(|named| tree.slice(named) == name)
+        };
+        tree.nodes().filter(defines).collect()
+    }
+
+    /// Whether the text gives a name of CUDA's or the library's another meaning.
+    fn is_declared(self, name: &str) -> bool {
+        self.tree.declares(name)
+    }
+}
+
+/// The name in a declarator.
+fn innermost(declarator: Node<'_>) -> Node<'_> {
+    let mut node = declarator;
+    while let Some(inner) = node.field(Field::Declarator).or_else(|| {
+        let is_wrapper = matches!(node.kind(), Kind::ReferenceDeclarator | Kind::ParenthesizedDeclarator);
+        node.named_child(0).filter(|_| is_wrapper)
+    }) {
+        node = inner;
+    }
+    node
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "struct Node { int v; operator int() const; };\nstruct Args { const int* order; short key; Node node; };\n\
+        using Index = unsigned; typedef Node Id; enum Side { LEFT }; enum class Far { AWAY };\n\
+        __constant__ int table[8]; __constant__ Node nodes[8];\nconstexpr int N = 4;\n#define TID (threadIdx.x)\n\
+        __device__ int hash(int); __device__ Node find(int); __device__ Node abs(Node);\n\
+        template <int W, class T> __global__ void k(const int* in, int n, Index i, Id id, Node node, T t, Side side, Args args, int2 p, uint32_t u, Vec<int> vec) {\n\
+        const auto low = in[n] & 7; const auto other = node; f(";
+
+    fn number(expression: &str) -> bool {
+        let text = format!("{HEAD}{expression}); }}\n");
+        let tree = SyntaxTree::example("a.cu", text.as_str());
+        let root = tree.root().unwrap();
+        is_number(&tree, root.named_descendant_for_byte_range(HEAD.len(), HEAD.len() + expression.len()).unwrap())
+    }
+
+    #[test]
+    fn what_the_language_defines_is_a_number() {
+        for expression in [
+            "3",
+            "n",
+            "i",
+            "u",
+            "W",
+            "N",
+            "low",
+            "TID",
+            "in[n]",
+            "*in",
+            "*(in + n)",
+            "table[n & 7]",
+            "args.key",
+            "args.order[n]",
+            "p.x",
+            "threadIdx.x",
+            "(n + 1) * W",
+            "n > 0 ? n : -n",
+            "static_cast<int>(node)",
+            "(int)node",
+            "hash(n)",
+            "min(n, 3)",
+            "__ffs(n)",
+            "n++",
+            "sizeof(Node)",
+            "int(n)",
+        ] {
+            assert!(number(expression), "{expression}");
+        }
+    }
+
+    #[test]
+    fn what_a_program_defines_may_be_anything() {
+        for expression in [
+            "node",
+            "id",
+            "t",
+            "other",
+            "nodes[n]",
+            "node + 1",
+            "1 + node",
+            "-node",
+            "args.node",
+            "n ? node : 1",
+            "find(n)",
+            "abs(n)",
+            "LEFT",
+            "side",
+            "unknown",
+            "unknown(n)",
+            "vec[n]",
+            "args",
+            "in",
+            "&n",
+            "(Node)n",
+            "Far::AWAY",
+            "args.other",
+        ] {
+            assert!(!number(expression), "{expression}");
+        }
+    }
+
+    #[test]
+    fn names_of_cuda_may_be_taken() {
+        for (head, expression) in [
+            ("struct uint32_t { operator int(); };\n", "u"),
+            ("#define min(a, b) lowest(a, b)\n", "min(n, n)"),
+            ("enum uint32_t { ONE };\nunsigned operator>>(unsigned, uint32_t);\n", "u"),
+        ] {
+            let text = format!("{head}__global__ void k(uint32_t u, int n) {{ f({expression}); }}\n");
+            let tree = SyntaxTree::example("a.cu", text.as_str());
+            let start = text.rfind("f(").unwrap() + 2;
+            let node = tree.root().unwrap().named_descendant_for_byte_range(start, start + expression.len()).unwrap();
+            assert!(!is_number(&tree, node), "{head}");
+        }
+    }
+}
