@@ -209,9 +209,12 @@ fn check_once(
         extraction.units.retain(|unit| only.contains(&unit.path()));
     }
     if extraction.units.is_empty() {
-        if surroundings.program.is_none() && partition.is_none_or(|partition| partition.left_to_others == 0) {
+        let is_all_here =
+            extraction.unread.is_empty() && partition.is_none_or(|partition| partition.left_to_others == 0);
+        if surroundings.program.is_none() && is_all_here {
             talk.note("no CUDA source was found");
         }
+        let failing = not_analysed::unread_files(&extraction);
         let mut report = {
             let summary = Summary { partition, ..Summary::default() };
             finish(Vec::new(), Vec::new(), &extraction, &workspace, &levels, summary)
@@ -219,18 +222,18 @@ fn check_once(
         if let Some(since) = since.filter(|_| surroundings.compares_kernels) {
             // The revision may have kernels that are gone.
             let none = BTreeSet::new();
-            let now = since::Now { kernels: Some(Version::default()), changed: &none, failing: &none };
+            let now = since::Now { kernels: Some(Version::default()), changed: &none, failing: &failing };
             since.judge(&mut report, now, &workspace, cancel, talk)?;
         }
         return Ok(Outcome {
-            failed: not_analysed::has_refused(&report),
+            failed: !failing.is_empty() || not_analysed::has_refused(&report),
             report,
             workspace,
             interrupted: false,
             fixes: Fixes::default(),
             ended,
             kernels: None,
-            failing: BTreeSet::new(),
+            failing,
         });
     }
     let (toolkit, record) = match &surroundings.recorded {
@@ -284,11 +287,11 @@ fn check_once(
     }
     let extent = suppress::Extent {
         workspace: &workspace,
-        some_kernels: shared.kernels.is_some() || was_interrupted,
+        some_kernels: shared.kernels.is_some() || was_interrupted || !extraction.unread.is_empty(),
         some_files: !arguments.paths.is_empty() || !arguments.package.is_empty() || partition.is_some(),
     };
-    // The kernel may be in another machine's part.
-    let may_be_unmatched = !was_interrupted && partition.is_none();
+    // The kernel may be in another machine's part, or in a file that was not read.
+    let may_be_unmatched = !was_interrupted && partition.is_none() && extraction.unread.is_empty();
     if let (Some(glob), true) = (&arguments.kernel, is_unmatched(&reports) && may_be_unmatched) {
         return Err(error::no_kernel(glob, &reports));
     }
@@ -299,7 +302,7 @@ fn check_once(
     let mut kernels = surroundings.compares_kernels.then(|| kernels::version(&jobs, &reports));
     let summary = Summary { partition, ..summarize(&jobs, &reports) };
     let failing = jobs.iter().zip(&reports).filter(|(_, report)| report.failed).map(|(job, _)| job.unit.path());
-    let mut failing: BTreeSet<PathBuf> = failing.collect();
+    let mut failing: BTreeSet<PathBuf> = failing.chain(not_analysed::unread_files(&extraction)).collect();
     let diagnostics = jobs.iter().zip(&mut reports).map(|(job, report)| {
         let diagnostics = std::mem::take(&mut report.diagnostics);
         let leveled = |diagnostic| leveled_by_place(diagnostic, job, arguments, &workspace);
@@ -398,6 +401,9 @@ fn finish(
     let remarks = remarks.into_iter().chain(settings).chain(not_analysed::not_analysed(extraction, workspace));
     units.push(remarks.filter_map(|remark| leveled_by_file(remark, workspace, levels)).collect());
     units.push(not_analysed::refused(workspace));
+    units.push(not_analysed::unread(extraction, workspace));
+    summary.units += extraction.unread.len();
+    summary.failed_units += extraction.unread.len();
     summary.not_analysed = extraction.unresolved.len();
     let diagnostics = report::fold_units(units);
     let mut report = Report { diagnostics, summary, ..Report::default() };
