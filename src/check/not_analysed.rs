@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use lmem_base::diagnostic::{Code, Diagnostic, Help, Label, Report, Severity};
 use lmem_extract::Extraction;
-use lmem_project::discover::Workspace;
+use lmem_project::discover::{Refused, Workspace};
 use lmem_unit::Unresolved;
 
 /// Limit on locations that are listed besides the first.
@@ -28,17 +28,16 @@ pub(super) fn not_analysed(extraction: &Extraction, workspace: &Workspace) -> Ve
     by_reason.into_iter().map(|((package, reason), texts)| note(package, reason, &texts)).collect()
 }
 
-/// An error for each source whose name keeps it from being checked.
+/// An error for each source whose name keeps it from being checked, and for settings that cannot be read.
 pub(super) fn refused(workspace: &Workspace) -> Vec<Diagnostic> {
-    let help = "rename it, or leave it out with `exclude` in `[package.metadata.lmem]`".to_string();
-    let error = |message: &String| Diagnostic {
+    let error = |refused: &Refused| Diagnostic {
         severity: Severity::Error,
         code: Code::Tool(REFUSED),
-        message: message.clone(),
+        message: refused.message.clone(),
         primary: None,
         secondary: Vec::new(),
         notes: Vec::new(),
-        help: vec![Help { message: help.clone() }],
+        help: vec![Help { message: refused.help.to_string() }],
         suggestions: Vec::new(),
         evidence: None,
         package: None,
