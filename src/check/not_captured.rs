@@ -5,10 +5,11 @@ use std::path::Path;
 
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::places;
+use lmem_base::source::display_path;
 use lmem_extract::Extraction;
 use lmem_project::build_flags::BuildFlags;
 use lmem_project::discover::{Package, Workspace};
-use lmem_unit::UnitCode;
+use lmem_unit::{TranslationUnit, UnitCode};
 
 use super::unit;
 
@@ -31,6 +32,36 @@ pub(super) fn notes(extraction: &Extraction, workspace: &Workspace, builds: &Bui
         of_files(package, &files)
     };
     files.into_iter().map(note).collect()
+}
+
+/// What to do about assumed flags: `summary` says how many files have some.
+pub(super) fn advice(workspace: &Workspace, builds: &BuildFlags) -> String {
+    let database = builds.databases.first().map(|path| display_path(path, &workspace.root));
+    match (workspace.packages.iter().any(Package::has_build_script), database) {
+        (true, _) => "`--capture` takes those of your build scripts".to_string(),
+        (false, Some(name)) => format!("not in `{name}`, which CMake writes again when it is run"),
+        (false, None) => {
+            let place = if workspace.packages.is_empty() { "`lmem.toml`" } else { "`[package.metadata.lmem]`" };
+            format!("a `compile_commands.json`, or `nvcc-flags` and `defines` in {place}, says them")
+        }
+    }
+}
+
+/// A note on files that are not in the compilation database, though others are: a new file, probably.
+pub(super) fn not_in_database(extraction: &Extraction, workspace: &Workspace, builds: &BuildFlags) -> Option<String> {
+    let [database] = builds.databases.as_slice() else { return None };
+    let files = || extraction.units.iter().filter(|unit| matches!(unit.code, UnitCode::CudaFile { .. }));
+    let is_assumed = |unit: &&TranslationUnit| unit::flag_origin(unit) == FlagOrigin::Assumed;
+    let is_known = |unit: &TranslationUnit| unit::flag_origin(unit) == FlagOrigin::CompileCommands;
+    let names: Vec<&str> = files().filter(is_assumed).map(|unit| unit.name.as_str()).collect();
+    let (first, more) = names.split_first().filter(|_| files().any(is_known))?;
+    let others = match more.len() {
+        0 => String::new(),
+        count => format!(" and {}", lmem_base::words::plural(count as u64, "other file")),
+    };
+    let verb = if more.is_empty() { "is" } else { "are" };
+    let name = display_path(database, &workspace.root);
+    Some(format!("`{first}`{others} {verb} not in `{name}`: run cmake again, or flags and architectures are assumed"))
 }
 
 fn of_files(package: Option<&Package>, files: &[&str]) -> String {

@@ -67,6 +67,7 @@ pub fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
         units_without_kernels: count(&|reports| reports.iter().all(|report| report.kernels == 0 && !report.failed)),
         failed_units: count(&|reports| reports.iter().any(|report| report.failed)),
         assumed_units: assumed.len(),
+        debug_units: count(&|reports| reports.iter().all(|report| report.is_unread)),
         cached_units: count(&|reports| reports.iter().all(|report| report.cached)),
         findings: BTreeMap::new(),
         frame_architecture,

@@ -435,7 +435,7 @@ pub struct CacheArgs {
 pub enum CacheCommand {
     /// Where the cache lies, and how much it holds
     Info,
-    /// Remove everything from it
+    /// Remove everything from it, captured flags too
     Clear,
     /// Remove what was not used for the longest time
     Prune {

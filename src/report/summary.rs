@@ -71,6 +71,10 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<SummaryLine> {
             format!("{texts} not checked, see the notes; `cargo lmem run` sees what a program makes"),
         );
     }
+    if summary.debug_units > 0 {
+        let units = files(summary.debug_units);
+        push("Skipped", Color::Yellow, format!("{units} compiled for debugging and not checked"));
+    }
     if summary.interrupted {
         push("Interrupted", Color::Yellow, "there may be more to find, and to suggest".to_string());
     }
@@ -135,6 +139,7 @@ fn found(summary: &Summary) -> String {
         _ => format!(" ({})", summary.frame_architecture),
     };
     let frames = match (summary.frame_bytes, summary.unexplained_bytes) {
+        _ if summary.kernels == 0 => "no kernel was checked".to_string(),
         (0, _) => "no local memory".to_string(),
         (frame, unexplained) => {
             // Rounded down, so that unexplained bytes never show as 100 %.
@@ -159,7 +164,8 @@ fn notes(summary: &Summary) -> Vec<String> {
     }
     if summary.assumed_units > 0 && summary.assumed_units > summary.failed_units {
         let units = files(summary.assumed_units);
-        notes.push(format!("flags of {units} are assumed; `--capture` takes those of your build scripts"));
+        let advice = if summary.flag_advice.is_empty() { String::new() } else { format!("; {}", summary.flag_advice) };
+        notes.push(format!("flags of {units} are assumed{advice}"));
     }
     notes
 }

@@ -423,10 +423,11 @@ pub enum FlagOrigin {
 }
 
 impl FlagOrigin {
-    /// Whether flags that the unit needs may be missing. Assumed flags may be incomplete; a `compile_commands.json` may
-    /// be out of date, and some of its flags are not used.
+    /// Whether flags that the unit needs may be missing. Assumed flags may be incomplete, and one that is set in a
+    /// manifest or typed does not make them whole; a `compile_commands.json` may be out of date, and some of its flags
+    /// are not used.
     pub fn may_be_incomplete(self) -> bool {
-        matches!(self, Self::Assumed | Self::CompileCommands)
+        matches!(self, Self::Assumed | Self::Config | Self::CompileCommands)
     }
 
     /// The name in the JSON format.
@@ -533,6 +534,10 @@ pub struct Summary {
     pub units_without_kernels: usize,
     pub failed_units: usize,
     pub cached_units: usize,
+    /// Units that are compiled for debugging, so that nothing is said of their kernels.
+    pub debug_units: usize,
+    /// What to do about assumed flags.
+    pub flag_advice: String,
     /// Units compiled with assumed flags.
     pub assumed_units: usize,
     /// Findings by lint, after folding.
