@@ -43,6 +43,7 @@ use cuda_toolkit::{self, Component, Toolkit, ToolkitError};
 use lmem_base::comparison::Version;
 use lmem_base::diagnostic::{Diagnostic, Report, Summary};
 use lmem_base::places;
+use lmem_base::source::display_path;
 use lmem_extract::Extraction;
 use lmem_project::discover::{Remember, Scope, Workspace};
 
@@ -297,10 +298,17 @@ fn check_once(
     if let (Some(glob), true) = (&arguments.kernel, is_unmatched(&reports) && may_be_unmatched) {
         return Err(error::no_kernel(glob, &reports));
     }
+    if shared.kernels.is_some() && !is_unmatched(&reports) {
+        // What is said of other files says nothing of this kernel.
+        reports.iter_mut().filter(|report| is_empty(report)).for_each(|report| report.diagnostics.clear());
+        extraction.unresolved.clear();
+    }
     let suppress::Suppressed { remarks, list: suppressions } = suppress::suppress(&jobs, &mut reports, extent);
     let changed = since.map(|since| since.keep_changed(&jobs, &mut reports)).unwrap_or_default();
     say_what_happened(&jobs, &reports, talk);
     builds::name_builds(&jobs, &mut reports);
+    let listed = arguments.kernels.then(|| kernels::version(&jobs, &reports));
+    let listed = listed.map(|version| version.with_files(|file| display_path(Path::new(file), &workspace.root)));
     let mut kernels = surroundings.compares_kernels.then(|| kernels::version(&jobs, &reports));
     let summary = Summary { partition, flag_advice, ..summarize(&jobs, &reports) };
     let failing = jobs.iter().zip(&reports).filter(|(_, report)| report.failed).map(|(job, _)| job.unit.path());
@@ -312,7 +320,7 @@ fn check_once(
     });
     let diagnostics = diagnostics.collect();
     let compiled = only::compiled(&reports);
-    let mut report = Report { suppressions, ..finish(diagnostics, remarks, &extraction, &workspace, &levels, summary) };
+    let mut report = Report { suppressions, kernels: listed, ..finish(diagnostics, remarks, &extraction, &workspace, &levels, summary) };
     report.diagnostics.iter_mut().for_each(|diagnostic| diagnostic.notes.extend(only::note(diagnostic, &compiled)));
     if was_interrupted && arguments.write_baseline {
         return Err(CheckError::Interrupted);
@@ -387,8 +395,12 @@ fn cache_of(arguments: &CheckArgs, root: &Path) -> Option<Cache> {
 
 /// Whether `--kernel` excluded all kernels that compiled.
 fn is_unmatched(reports: &[UnitReport]) -> bool {
-    let is_empty = |report: &UnitReport| report.kernels == 0 && report.functions.is_empty();
-    reports.iter().all(|report| is_empty(report) && !report.failed && !report.is_unread)
+    reports.iter().all(is_empty)
+}
+
+/// Whether no kernel or function of a unit is looked at.
+fn is_empty(report: &UnitReport) -> bool {
+    report.kernels == 0 && report.functions.is_empty() && !report.failed && !report.is_unread
 }
 
 /// Merges the diagnostics of all units, adds those about the run, and counts.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lmem_base::diagnostic::{FlagOrigin, Summary};
-use lmem_unit::TranslationUnit;
+use lmem_unit::{TranslationUnit, UnitCode};
 
 use super::Talk;
 use super::jobs::Job;
@@ -15,7 +15,9 @@ pub fn say_what_happened(jobs: &[Job<'_>], reports: &[UnitReport], talk: &Talk) 
         report.rescues.iter().for_each(|rescue| rescued.entry(rescue.as_str()).or_default().push(&job.unit.name));
         let origin = if report.cached { "cached" } else { "compiled" };
         let flags = unit::flag_origin(job.unit);
-        talk.detail(&format!("{origin}: {} for {}, flags: {}", job.unit.name, job.target.architecture, flags.name()));
+        let arguments = arguments(job.unit);
+        let (name, architecture) = (&job.unit.name, &job.target.architecture);
+        talk.detail(&format!("{origin}: {name} for {architecture}, flags: {}{arguments}", flags.name()));
     }
     if jobs.iter().any(|job| unit::is_for_driver(job.unit)) {
         talk.detail(
@@ -37,6 +39,17 @@ pub fn say_what_happened(jobs: &[Job<'_>], reports: &[UnitReport], talk: &Talk) 
     if let Some(error) = reports.iter().find_map(|report| report.cache_error.as_ref()) {
         talk.note(&format!("compiled kernels could not be kept for the next run: {error}"));
     }
+}
+
+/// The arguments of a unit's compiler, which are those of its command, whether it ran now or before.
+fn arguments(unit: &TranslationUnit) -> String {
+    let words = match &unit.code {
+        UnitCode::CudaFile { flags, .. } => flags.all_arguments(),
+        UnitCode::CudaText { options, .. } => options.arguments.clone(),
+        UnitCode::Ptx { options, .. } => options.arguments.clone(),
+        UnitCode::Machine(_) => Vec::new(),
+    };
+    if words.is_empty() { String::new() } else { format!(" ({})", words.join(" ")) }
 }
 
 pub fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {

@@ -154,13 +154,19 @@ fn found(summary: &Summary) -> String {
     format!("{} ({}); {frames}", plural(total as u64, "finding"), lints.join(", "))
 }
 
+/// Lints whose findings are about the flags of a file, so that no line of it is to blame.
+const OF_WHOLE_FILES: [&str; 2] = ["debug_build", "ineffective_option"];
+
 /// Notes that apply to all findings, each once.
 fn notes(summary: &Summary) -> Vec<String> {
     let mut notes = Vec::new();
-    if let Some(lint) = summary.findings.keys().next() {
+    let of_code = summary.findings.keys().find(|lint| !OF_WHOLE_FILES.contains(&lint.as_str()));
+    if let Some(lint) = of_code {
         notes.push(format!(
             "`cargo lmem explain {lint}` tells more; `// lmem: allow({lint})` above the code silences one"
         ));
+    } else if let Some(lint) = summary.findings.keys().next() {
+        notes.push(format!("`cargo lmem explain {lint}` tells more; `// lmem: allow-file({lint})` silences a file"));
     }
     if summary.assumed_units > 0 && summary.assumed_units > summary.failed_units {
         let units = files(summary.assumed_units);

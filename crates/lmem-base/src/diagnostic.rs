@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::comparison::KernelComparison;
+use crate::comparison::{KernelComparison, Version};
 use crate::source::Span;
 use crate::stored::constant;
 
@@ -685,6 +685,8 @@ pub struct Report {
     pub summary: Summary,
     /// The kernels beside those of an older revision, for `cargo lmem diff`.
     pub comparison: Option<KernelComparison>,
+    /// All checked kernels with their figures, where they are asked for.
+    pub kernels: Option<Version>,
 }
 
 impl Report {
