@@ -170,6 +170,14 @@ const COMPILED: &[Mistake] = &[
         ..typed("lmem --arch sm_90 -D warnings", 1, "`alow` is no directive", "did you mean `allow`?")
     },
     Mistake {
+        files: &[("a.cu", "// lmem: budget(stack <= 0B, regs <= 8)\n__global__ void g() {}\n")],
+        ..typed("lmem --arch sm_90", 1, "error[invalid_directive]", "a.cu:1")
+    },
+    Mistake {
+        files: &[("a.cu", "// lmem: allow(dynamic_index, \"why\")\n__global__ void g() {}\n")],
+        ..typed("lmem --arch sm_90 -D warnings", 1, "stand names of lints", "`reason = \"…\"` after them")
+    },
+    Mistake {
         files: &[("a.cu", "__global__ void g() { int unused = 1; }\n")],
         ..typed("lmem --arch sm_90 -D compiler_warning", 1, "was declared but never referenced", "177")
     },

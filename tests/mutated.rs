@@ -220,8 +220,15 @@ fn examine(cubin: &[u8], ptx: &str, source: &str, as_compiled: AsCompiled) {
     let flags = NvccFlags::new(Vec::new(), FlagOrigin::Assumed);
     let code = UnitCode::CudaFile { file: SourceFile::from_text("kernels/a.cu", source), flags };
     let name = "kernels/a.cu".into();
-    let unit =
-        TranslationUnit { name, package: None, base: folder.clone(), code, use_site: None, launches: Vec::new() };
+    let unit = TranslationUnit {
+        name,
+        package: None,
+        base: folder.clone(),
+        code,
+        use_site: None,
+        included_at: None,
+        launches: Vec::new(),
+    };
     let trees = SyntaxTrees::new(&unit, &artifacts, &folder);
     let about = UnitContext::new(&unit, &artifacts, &facts, &trees, &[], None);
     let mut levels = Levels::default();

@@ -128,6 +128,7 @@ __global__ void k(float* p, int i) {
             base: folder.into(),
             code: UnitCode::CudaFile { file, flags: NvccFlags::new(Vec::new(), FlagOrigin::Config) },
             use_site: None,
+            included_at: None,
             launches: Vec::new(),
         }
     }

@@ -244,6 +244,7 @@ mod tests {
                 flags: lmem_project::config::flags_for(None, &file.path, &[]),
             },
             use_site: None,
+            included_at: None,
             launches: Vec::new(),
         };
         let diagnostic = Diagnostic {

@@ -18,8 +18,13 @@ const SHOWN_ENTRIES: usize = 5;
 pub enum Known {
     Nothing,
     Compare(Baseline),
-    /// The path to write, and the baseline that is there now.
-    Write(PathBuf, Result<Baseline, BaselineError>),
+    Write {
+        path: PathBuf,
+        /// The baseline that is there now.
+        older: Result<Baseline, BaselineError>,
+        /// The command line chooses architectures, and may leave out others that the baseline has.
+        chooses_architectures: bool,
+    },
 }
 
 impl Known {
@@ -46,7 +51,8 @@ impl Known {
             (true, path) => {
                 let path = path.unwrap_or_else(|| workspace.root.join(DEFAULT_NAME));
                 let older = Baseline::read(&path);
-                Ok(Self::Write(path, older))
+                let chooses_architectures = !arguments.arch.is_empty();
+                Ok(Self::Write { path, older, chooses_architectures })
             }
         }
     }
@@ -85,15 +91,25 @@ impl Known {
                 }
                 report.summary.baseline = Some(tally);
             }
-            Self::Write(path, older) => {
+            Self::Write { path, older, chooses_architectures } => {
                 let mut baseline = Baseline::of(&report.diagnostics);
                 match older {
                     Ok(older) if !is_whole => baseline.keep(older),
+                    Ok(older) if chooses_architectures => {
+                        baseline.keep_architectures(older, &report.summary.architectures);
+                    }
                     Err(error @ BaselineError::Form { .. }) if !is_whole => return Err(error),
                     _ => {}
                 }
                 baseline.write(&path)?;
-                let (count, name) = (plural(baseline.len() as u64, "finding"), display_path(&path, &workspace.root));
+                let found = report.diagnostics.iter().filter(|found| matches!(found.code, Code::Lint(_))).count();
+                let findings = plural(found as u64, "finding");
+                // A finding of several kernels has a line for each, and lines of what was not checked stay.
+                let count = match baseline.len() == found {
+                    true => findings,
+                    false => format!("{findings} as {}", plural(baseline.len() as u64, "line")),
+                };
+                let name = display_path(&path, &workspace.root);
                 talk.note(&format!("wrote {count} to `{name}`; `--baseline {name}` shows what is new beside them"));
                 report.diagnostics.retain(|diagnostic| !matches!(diagnostic.code, Code::Lint(_)));
             }

@@ -29,6 +29,7 @@ mod tally;
 mod target;
 mod unit;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -298,10 +299,11 @@ fn check_once(
     if let (Some(glob), true) = (&arguments.kernel, is_unmatched(&reports) && may_be_unmatched) {
         return Err(error::no_kernel(glob, &reports));
     }
+    let mut told = Cow::Borrowed(&extraction);
     if shared.kernels.is_some() && !is_unmatched(&reports) {
-        // What is said of other files says nothing of this kernel.
+        // What is said of other files and texts says nothing of these kernels.
         reports.iter_mut().filter(|report| is_empty(report)).for_each(|report| report.diagnostics.clear());
-        extraction.unresolved.clear();
+        told = Cow::Owned(Extraction { unread: extraction.unread.clone(), ..Extraction::default() });
     }
     let suppress::Suppressed { remarks, list: suppressions } = suppress::suppress(&jobs, &mut reports, extent);
     let changed = since.map(|since| since.keep_changed(&jobs, &mut reports)).unwrap_or_default();
@@ -320,7 +322,8 @@ fn check_once(
     });
     let diagnostics = diagnostics.collect();
     let compiled = only::compiled(&reports);
-    let mut report = Report { suppressions, kernels: listed, ..finish(diagnostics, remarks, &extraction, &workspace, &levels, summary) };
+    let mut report =
+        Report { suppressions, kernels: listed, ..finish(diagnostics, remarks, &told, &workspace, &levels, summary) };
     report.diagnostics.iter_mut().for_each(|diagnostic| diagnostic.notes.extend(only::note(diagnostic, &compiled)));
     if was_interrupted && arguments.write_baseline {
         return Err(CheckError::Interrupted);

@@ -5,7 +5,7 @@
 //! bytes count. So two branches only conflict if they change the same finding, and `merge=union` in `.gitattributes`
 //! resolves that too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use lmem_base::diagnostic::{BaselineTally, Code, Diagnostic, ImprovedEntry, Severity};
@@ -104,8 +104,13 @@ impl Against<'_> {
         }
     }
 
-    fn not_there(self) -> String {
+    /// `elsewhere`: the architectures that it is there for.
+    fn not_there(self, elsewhere: &BTreeSet<String>) -> String {
+        let has_it = !elsewhere.is_empty();
+        let alone = || elsewhere.iter().cloned().collect::<Vec<_>>().join(", ");
         match self {
+            Self::Baseline if has_it => format!("the baseline has it for {} alone", alone()),
+            Self::Revision(name) if has_it => format!("`{name}` has it for {} alone", alone()),
             Self::Baseline => "it is not in the baseline".to_string(),
             Self::Revision(name) => format!("`{name}` does not have it"),
         }
@@ -193,6 +198,17 @@ impl Baseline {
         }
     }
 
+    /// Adds the figures of an older baseline for architectures that this run was not asked to check.
+    pub fn keep_architectures(&mut self, older: Self, checked: &[String]) {
+        for (key, bytes) in older.ceilings {
+            let others = bytes.into_iter().filter(|(name, _)| name != ANY && !checked.contains(name));
+            let others: Vec<(String, u64)> = others.collect();
+            if !others.is_empty() {
+                self.ceilings.entry(key).or_default().extend(others);
+            }
+        }
+    }
+
     /// The same findings, with those of kernels that moved under the new file's name: an entry that is gone, where
     /// another file now has the only finding of that lint, kernel and variable that is new. To be asked only where all
     /// files were checked: else a copy would count as moved.
@@ -265,6 +281,7 @@ impl Baseline {
         }
         let mut notes: Vec<String> = Vec::new();
         let mut is_worse = false;
+        let mut elsewhere: BTreeSet<String> = BTreeSet::new();
         let mut is_too_much = |key: &EntryKey, architecture: &str| {
             let bytes = |baseline: &Self| baseline.ceilings.get(key)?.get(architecture).copied();
             match (bytes(self), bytes(now).unwrap_or(0)) {
@@ -274,7 +291,10 @@ impl Baseline {
                     notes.push(against.more(now, architecture, ceiling));
                     true
                 }
-                (None, _) => true,
+                (None, _) => {
+                    elsewhere.extend(self.ceilings.get(key).into_iter().flat_map(BTreeMap::keys).cloned());
+                    true
+                }
             }
         };
         let keeps: Vec<bool> =
@@ -294,7 +314,7 @@ impl Baseline {
             true => tally.worse += 1,
             false => {
                 tally.new += 1;
-                notes.push(against.not_there());
+                notes.push(against.not_there(&elsewhere));
             }
         }
         diagnostic.notes.extend(notes);
@@ -319,6 +339,9 @@ pub fn identity(diagnostic: &Diagnostic) -> String {
     blake3::hash(parts.join("\0").as_bytes()).to_hex()[..DIGITS].to_string()
 }
 
+/// Stands for all architectures in an entry without kernels.
+const ANY: &str = "any";
+
 /// Digits of that name: enough for all findings of a project.
 const DIGITS: usize = 16;
 
@@ -335,7 +358,7 @@ fn instances(diagnostic: &Diagnostic) -> Vec<(EntryKey, String, u64)> {
         variable: variable.clone(),
     };
     match evidence.map(|evidence| evidence.kernels.as_slice()) {
-        None | Some([]) => vec![(key(""), "any".to_string(), 1)],
+        None | Some([]) => vec![(key(""), ANY.to_string(), 1)],
         Some(kernels) => kernels.iter().map(|kernel| (key(&kernel.name), kernel.arch.clone(), kernel.bytes)).collect(),
     }
 }
@@ -398,6 +421,16 @@ mod tests {
         let mut now = found(now);
         let tally = Baseline::of(&found(known)).apply(&mut now, Against::Baseline);
         (tally, now)
+    }
+
+    #[test]
+    fn another_architecture_is_told_and_its_figures_stay() {
+        let (_, left) = judged(&[(32, "sm_80"), (32, "sm_90")], &[(32, "sm_120")]);
+        assert_eq!(left[0].notes, ["the baseline has it for sm_80, sm_90 alone"]);
+        let mut written = Baseline::of(&found(&[(32, "sm_120")]));
+        let older = Baseline::of(&found(&[(32, "sm_80"), (64, "sm_80"), (64, "sm_120")]));
+        written.keep_architectures(older, &["sm_120".to_string()]);
+        assert_eq!(written, Baseline::of(&found(&[(32, "sm_80"), (32, "sm_120"), (64, "sm_80")])));
     }
 
     #[test]

@@ -71,7 +71,12 @@ struct RunFacts<'a> {
 impl RunFacts<'_> {
     fn is_something(&self) -> bool {
         let Self { suppressions, baseline, since, partition, refuted, kernels } = self;
-        !suppressions.is_empty() || baseline.is_some() || since.is_some() || partition.is_some() || refuted.is_some() || kernels.is_some()
+        !suppressions.is_empty()
+            || baseline.is_some()
+            || since.is_some()
+            || partition.is_some()
+            || refuted.is_some()
+            || kernels.is_some()
     }
 }
 

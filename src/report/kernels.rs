@@ -121,7 +121,10 @@ generated  c.cu     sm_90                 0 B         24      100 %
             .raw()
         );
         let json = serde_json::to_value(listed(&version)).unwrap();
-        assert_eq!((&json[0]["kernel"], &json[0]["stack_frame"], json[2]["line"].is_null()), (&"scan".into(), &64.into(), true));
+        assert_eq!(
+            (&json[0]["kernel"], &json[0]["stack_frame"], json[2]["line"].is_null()),
+            (&"scan".into(), &64.into(), true)
+        );
         assert_eq!(table(&Version::default()), "");
     }
 }

@@ -117,6 +117,7 @@ fn unit(workspace: &Workspace, file: &DiscoveredFile, source: &Arc<SourceFile>, 
         base: package.map_or(folder, |package| &package.root).to_path_buf(),
         code,
         use_site: None,
+        included_at: None,
         launches: Vec::new(),
     }
 }

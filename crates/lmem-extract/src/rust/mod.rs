@@ -263,12 +263,16 @@ impl<'a> Extractor<'a> {
             Origin::Literal(span) => {
                 (format!("{}:{}", span.file.display, span.start_line()), span.file.path.clone(), span.start)
             }
-            Origin::File(file) => (file.display.clone(), file.path.clone(), 0),
+            Origin::File(file, _) => (file.display.clone(), file.path.clone(), 0),
         };
         self.strings.files.extend(folded.files);
         let is_at_call = match &origin {
             Origin::Literal(span) => span.file.path == use_span.file.path && use_span.range().contains(&span.start),
-            Origin::File(_) => false,
+            Origin::File(..) => false,
+        };
+        let included_at = match origin {
+            Origin::File(_, place) => place,
+            Origin::Literal(_) => None,
         };
         // Equal text with other options is another unit. The first literal alone is not enough as a key: pieces around
         // it change the text.
@@ -293,6 +297,7 @@ impl<'a> Extractor<'a> {
                 Compiled::ByDriver(options) => UnitCode::Ptx { text: folded.text, options },
             },
             use_site: (!is_at_call).then_some(use_span),
+            included_at,
             launches: Vec::new(),
         });
     }
@@ -584,7 +589,7 @@ fn file_at(
     if workspace.may_read(&found) && lmem_unit::machine::is_machine_code(&found) {
         return Some(Outcome::Machine { path: found, span: use_span });
     }
-    Some(match folder.file(&found, path) {
+    Some(match folder.file(&found, path, None) {
         // The driver accepts only PTX and machine code.
         Ok(folded) if !marker::is_ptx(folded.text.as_str()) && !has_ending(&found, &["ptx"]) => {
             let reason = format!("it loads `{path}`, which is neither PTX nor machine code");

@@ -323,6 +323,15 @@ fn a_text_that_unread_rust_code_includes_is_not_compiled_by_nvcc() {
     assert_eq!(names, ["src/own.cu"]);
 }
 
+#[test]
+fn the_constant_that_includes_a_file_is_known_beside_the_call_that_takes_it() {
+    let code = "const K: &str = include_str!(\"k.cu\");\nfn f() { compile_ptx(K) }\n";
+    let extraction = of_package(&[("src/lib.rs", code), ("src/k.cu", KERNEL)]);
+    let unit = &extraction.units[0];
+    let line = |span: &Option<lmem_base::source::Span>| span.as_ref().map(lmem_base::source::Span::start_line);
+    assert_eq!((line(&unit.included_at), line(&unit.use_site)), (Some(1), Some(2)));
+}
+
 /// The place and reason of each unread file.
 fn unread(extraction: &Extraction) -> Vec<String> {
     let line = |unread: &lmem_unit::Unresolved| {
