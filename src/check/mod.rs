@@ -131,7 +131,7 @@ pub fn check_in(
     arguments: &CheckArgs,
     cancel: &AtomicBool,
 ) -> Result<Outcome, CheckError> {
-    let talk = Talk { quiet: arguments.quiet, verbosity: arguments.verbose };
+    let talk = Talk::new(arguments.quiet, arguments.verbose);
     let since = Since::of(arguments, &surroundings, cancel, &talk)?;
     if let Some((revision, current, moved)) = since.as_ref().and_then(Since::staged) {
         let here = Surroundings { current_folder: Some(&current), revision: Some(revision), ..surroundings };

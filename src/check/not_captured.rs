@@ -61,7 +61,7 @@ pub(super) fn not_in_database(extraction: &Extraction, workspace: &Workspace, bu
     };
     let verb = if more.is_empty() { "is" } else { "are" };
     let name = display_path(database, &workspace.root);
-    Some(format!("`{first}`{others} {verb} not in `{name}`: run cmake again, or flags and architectures are assumed"))
+    Some(format!("`{first}`{others} {verb} not in `{name}`: run cmake again, else the flags are assumed"))
 }
 
 fn of_files(package: Option<&Package>, files: &[&str]) -> String {
@@ -103,7 +103,43 @@ fn reason(script: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use lmem_base::source::SourceFile;
+    use lmem_unit::NvccFlags;
+
     use super::*;
+
+    #[test]
+    fn a_file_that_is_missing_in_the_database_is_named_beside_others_that_are_there() {
+        let unit = |name: &str, origin: FlagOrigin| TranslationUnit {
+            name: name.to_string(),
+            package: None,
+            base: ".".into(),
+            code: UnitCode::CudaFile {
+                file: SourceFile::from_text(name, ""),
+                flags: NvccFlags::new(Vec::new(), origin),
+            },
+            use_site: None,
+            included_at: None,
+            launches: Vec::new(),
+        };
+        let workspace = Workspace { root: "/w".into(), ..Workspace::default() };
+        let mut builds = BuildFlags::default();
+        builds.databases.push("/w/build/compile_commands.json".into());
+        let note = |units: Vec<TranslationUnit>, builds: &BuildFlags| {
+            not_in_database(&Extraction { units, ..Extraction::default() }, &workspace, builds)
+        };
+        let (known, new) = (unit("a.cu", FlagOrigin::CompileCommands), unit("b.cu", FlagOrigin::Assumed));
+        let said = note(vec![known.clone(), new.clone()], &builds).unwrap();
+        assert_eq!(said, "`b.cu` is not in `build/compile_commands.json`: run cmake again, else the flags are assumed");
+        assert_eq!(note(vec![known], &builds), None);
+        assert_eq!(note(vec![new.clone()], &builds), None);
+        assert_eq!(note(vec![new], &BuildFlags::default()), None);
+        assert_eq!(
+            advice(&workspace, &builds),
+            "not in `build/compile_commands.json`, which CMake writes again when it is run"
+        );
+        assert!(advice(&workspace, &BuildFlags::default()).contains("`lmem.toml`"));
+    }
 
     #[test]
     fn scripts_that_go_past_the_stand_in_are_told() {

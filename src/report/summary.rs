@@ -61,7 +61,7 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<SummaryLine> {
         let units = files(summary.failed_units);
         let of_all =
             if summary.failed_units < summary.units { format!(" of {}", summary.units) } else { String::new() };
-        push("Failed", Color::Red, format!("{units}{of_all} did not compile and were not checked"));
+        push("Failed", Color::Red, format!("{units}{of_all} could not be checked"));
     }
     if summary.not_analysed > 0 {
         let texts = plural(summary.not_analysed as u64, "kernel source");
@@ -244,7 +244,7 @@ mod tests {
         assert_data_eq!(
             summary(&report, Duration::from_millis(1234), false),
             str![[r#"
-      Failed 1 source of 12 did not compile and were not checked
+      Failed 1 source of 12 could not be checked
      Skipped 2 kernel sources not checked, see the notes; `cargo lmem run` sees what a program makes
        Found 3 findings (2 dynamic_index, 1 register_spill); 4096 B of stack frames over all kernels (sm_80), 96 % attributed
         Note `cargo lmem explain dynamic_index` tells more; `// lmem: allow(dynamic_index)` above the code silences one
@@ -263,7 +263,7 @@ mod tests {
         assert_data_eq!(
             text(&failed, false),
             str![[r#"
-      Failed 3 sources did not compile and were not checked
+      Failed 3 sources could not be checked
     Finished nothing was checked, in 0.00s
 
 "#]]

@@ -54,6 +54,8 @@ pub fn with_rust_code(code: RustCode, workspace: &Workspace, builds: &BuildFlags
     extraction.unresolved.sort_by(|left, right| left.span.cmp(&right.span));
     extraction.unread.extend(strings.unread);
     extraction.unread.sort_by(|left, right| left.span.cmp(&right.span));
+    // A file may be asked for again for a name in it.
+    extraction.unread.dedup();
     extraction.notes.extend(strings.notes);
     distribute(&strings.launches, &strings.readers, workspace, &mut extraction.units);
     extraction
