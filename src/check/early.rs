@@ -166,6 +166,7 @@ __global__ void k(float* p, int i) {
     #[test]
     fn programs_and_edits_get_no_lines() {
         let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.cu"), "").unwrap();
         let workspace = discover(&Scope {
             paths: vec![folder.path().into()],
             current_folder: folder.path().into(),
