@@ -88,6 +88,9 @@ pub struct Baseline {
     ceilings: BTreeMap<EntryKey, BTreeMap<String, u64>>,
 }
 
+/// The lint that no baseline keeps.
+pub const BUDGET: &str = "budget_exceeded";
+
 /// What findings are compared with, for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Against<'a> {
@@ -104,15 +107,13 @@ impl Against<'_> {
         }
     }
 
-    /// `elsewhere`: the architectures that it is there for.
-    fn not_there(self, elsewhere: &BTreeSet<String>) -> String {
-        let has_it = !elsewhere.is_empty();
-        let alone = || elsewhere.iter().cloned().collect::<Vec<_>>().join(", ");
-        match self {
-            Self::Baseline if has_it => format!("the baseline has it for {} alone", alone()),
-            Self::Revision(name) if has_it => format!("`{name}` has it for {} alone", alone()),
-            Self::Baseline => "it is not in the baseline".to_string(),
-            Self::Revision(name) => format!("`{name}` does not have it"),
+    fn not_there(self, elsewhere: &BTreeSet<&str>) -> String {
+        let only: Vec<&str> = elsewhere.iter().copied().collect();
+        match (self, only.is_empty()) {
+            (Self::Baseline, true) => "it is not in the baseline".to_string(),
+            (Self::Baseline, false) => format!("the baseline has it for {} only", only.join(", ")),
+            (Self::Revision(name), true) => format!("`{name}` does not have it"),
+            (Self::Revision(name), false) => format!("`{name}` has it for {} only", only.join(", ")),
         }
     }
 }
@@ -132,6 +133,13 @@ impl Baseline {
                 *baseline.ceilings.entry(key).or_default().entry(architecture).or_default() += bytes;
             }
         }
+        baseline
+    }
+
+    /// What a file keeps of the findings: budgets are ceilings of their own.
+    pub fn to_keep(diagnostics: &[Diagnostic]) -> Self {
+        let mut baseline = Self::of(diagnostics);
+        baseline.ceilings.retain(|key, _| key.lint != BUDGET);
         baseline
     }
 
@@ -157,6 +165,10 @@ impl Baseline {
             }
             let line: BaselineLine =
                 serde_json::from_str(line).map_err(|error| form(index + 1, format!("says: {error}")))?;
+            // Older versions wrote them.
+            if line.lint == BUDGET {
+                continue;
+            }
             let key = EntryKey { lint: line.lint, file: line.file, kernel: line.kernel, variable: line.variable };
             let known = baseline.ceilings.entry(key).or_default();
             for (architecture, bytes) in line.bytes {
@@ -187,6 +199,16 @@ impl Baseline {
         written.map_err(|error| BaselineError::Write { path: path.to_path_buf(), error })
     }
 
+    /// Adds the figures of an older baseline for architectures that the run did not compile for.
+    pub fn keep_architectures(&mut self, older: Self, compiled: &[String]) {
+        let mut others = older;
+        for bytes in others.ceilings.values_mut() {
+            bytes.retain(|architecture, _| !compiled.contains(architecture));
+        }
+        others.ceilings.retain(|_, bytes| !bytes.is_empty());
+        self.keep(others);
+    }
+
     /// Adds the entries of an older baseline that this one lacks, or has for other architectures: they belong to files
     /// that the run did not check.
     pub fn keep(&mut self, older: Self) {
@@ -194,17 +216,6 @@ impl Baseline {
             let known = self.ceilings.entry(key).or_default();
             for (architecture, bytes) in bytes {
                 known.entry(architecture).or_insert(bytes);
-            }
-        }
-    }
-
-    /// Adds the figures of an older baseline for architectures that this run was not asked to check.
-    pub fn keep_architectures(&mut self, older: Self, checked: &[String]) {
-        for (key, bytes) in older.ceilings {
-            let others = bytes.into_iter().filter(|(name, _)| name != ANY && !checked.contains(name));
-            let others: Vec<(String, u64)> = others.collect();
-            if !others.is_empty() {
-                self.ceilings.entry(key).or_default().extend(others);
             }
         }
     }
@@ -276,12 +287,12 @@ impl Baseline {
         against: Against<'_>,
         tally: &mut BaselineTally,
     ) -> Option<Diagnostic> {
-        if !matches!(diagnostic.code, Code::Lint(_)) {
+        let Code::Lint(lint) = diagnostic.code else { return Some(diagnostic) };
+        if lint == BUDGET && against == Against::Baseline {
             return Some(diagnostic);
         }
         let mut notes: Vec<String> = Vec::new();
         let mut is_worse = false;
-        let mut elsewhere: BTreeSet<String> = BTreeSet::new();
         let mut is_too_much = |key: &EntryKey, architecture: &str| {
             let bytes = |baseline: &Self| baseline.ceilings.get(key)?.get(architecture).copied();
             match (bytes(self), bytes(now).unwrap_or(0)) {
@@ -291,10 +302,7 @@ impl Baseline {
                     notes.push(against.more(now, architecture, ceiling));
                     true
                 }
-                (None, _) => {
-                    elsewhere.extend(self.ceilings.get(key).into_iter().flat_map(BTreeMap::keys).cloned());
-                    true
-                }
+                (None, _) => true,
             }
         };
         let keeps: Vec<bool> =
@@ -314,7 +322,9 @@ impl Baseline {
             true => tally.worse += 1,
             false => {
                 tally.new += 1;
-                notes.push(against.not_there(&elsewhere));
+                let keys = instances(&diagnostic).into_iter().filter_map(|(key, ..)| self.ceilings.get(&key));
+                let elsewhere: BTreeSet<String> = keys.flat_map(|bytes| bytes.keys().cloned()).collect();
+                notes.push(against.not_there(&elsewhere.iter().map(String::as_str).collect()));
             }
         }
         diagnostic.notes.extend(notes);
@@ -339,9 +349,6 @@ pub fn identity(diagnostic: &Diagnostic) -> String {
     blake3::hash(parts.join("\0").as_bytes()).to_hex()[..DIGITS].to_string()
 }
 
-/// Stands for all architectures in an entry without kernels.
-const ANY: &str = "any";
-
 /// Digits of that name: enough for all findings of a project.
 const DIGITS: usize = 16;
 
@@ -358,7 +365,7 @@ fn instances(diagnostic: &Diagnostic) -> Vec<(EntryKey, String, u64)> {
         variable: variable.clone(),
     };
     match evidence.map(|evidence| evidence.kernels.as_slice()) {
-        None | Some([]) => vec![(key(""), ANY.to_string(), 1)],
+        None | Some([]) => vec![(key(""), "any".to_string(), 1)],
         Some(kernels) => kernels.iter().map(|kernel| (key(&kernel.name), kernel.arch.clone(), kernel.bytes)).collect(),
     }
 }
@@ -424,16 +431,6 @@ mod tests {
     }
 
     #[test]
-    fn another_architecture_is_told_and_its_figures_stay() {
-        let (_, left) = judged(&[(32, "sm_80"), (32, "sm_90")], &[(32, "sm_120")]);
-        assert_eq!(left[0].notes, ["the baseline has it for sm_80, sm_90 alone"]);
-        let mut written = Baseline::of(&found(&[(32, "sm_120")]));
-        let older = Baseline::of(&found(&[(32, "sm_80"), (64, "sm_80"), (64, "sm_120")]));
-        written.keep_architectures(older, &["sm_120".to_string()]);
-        assert_eq!(written, Baseline::of(&found(&[(32, "sm_80"), (32, "sm_120"), (64, "sm_80")])));
-    }
-
-    #[test]
     fn what_is_known_goes_and_what_is_new_is_an_error() {
         let (tally, left) = judged(&[(32, "sm_90")], &[(32, "sm_90")]);
         assert_eq!((tally.known, left.len()), (1, 0));
@@ -445,6 +442,37 @@ mod tests {
         // On another architecture, it is a new finding.
         let (tally, _) = judged(&[(32, "sm_90")], &[(32, "sm_90"), (32, "sm_80")]);
         assert_eq!((tally.known, tally.new), (1, 1));
+    }
+
+    #[test]
+    fn another_architecture_is_named_and_loses_nothing() {
+        let (_, left) = judged(&[(32, "sm_90")], &[(32, "sm_80")]);
+        assert!(left[0].notes.contains(&"the baseline has it for sm_90 only".to_string()), "{:?}", left[0].notes);
+        let mut written = Baseline::to_keep(&found(&[(32, "sm_80")]));
+        written.keep_architectures(Baseline::of(&found(&[(32, "sm_90"), (64, "sm_80")])), &["sm_80".to_string()]);
+        let names: Vec<&str> = written.ceilings.values().flat_map(BTreeMap::keys).map(String::as_str).collect();
+        assert_eq!((written.len(), names), (1, vec!["sm_80", "sm_90"]));
+    }
+
+    #[test]
+    fn a_budget_is_never_known() {
+        let mut budget = samples::instance(32, "sm_90");
+        budget.code = Code::Lint(BUDGET);
+        assert!(Baseline::to_keep(std::slice::from_ref(&budget)).is_empty());
+        let known = Baseline::of(std::slice::from_ref(&budget));
+        let mut now = vec![budget];
+        known.apply(&mut now, Against::Baseline);
+        assert_eq!(now.len(), 1);
+        known.apply(&mut now, Against::Revision("main"));
+        assert!(now.is_empty(), "what a revision had blocks nobody");
+    }
+
+    #[test]
+    fn what_was_not_checked_is_not_gone() {
+        let mut tally = Baseline::of(&found(&[(32, "sm_90"), (64, "sm_90")])).apply(&mut Vec::new(), Against::Baseline);
+        assert_eq!(tally.gone, 2);
+        tally.forget_gone(|entry| entry.kernel.contains("64"));
+        assert_eq!((tally.gone, tally.improved.len()), (1, 1));
     }
 
     #[test]
