@@ -415,9 +415,17 @@ fn run_cache(arguments: &CacheArgs) -> Exit {
         }
         CacheCommand::Clear => {
             // Records of builds and texts of programs can be recreated like compilations, so they are removed too.
-            let mut folders = [folder, build_flags::folder(&root), run::folder(&root), git::folder(&root)].into_iter();
-            let result = folders.try_for_each(|folder| cache::clear(&folder));
-            result.map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean)
+            let (entries, bytes) = cache::usage(&folder);
+            let builds = build_flags::folder(&root);
+            let had_builds = builds.exists();
+            let mut folders = [folder, builds, run::folder(&root), git::folder(&root)].into_iter();
+            if let Err(error) = folders.try_for_each(|folder| cache::clear(&folder)) {
+                return complain(&error, Exit::Usage);
+            }
+            let captured =
+                if had_builds { "; captured flags too: `cargo lmem --capture` takes them again" } else { "" };
+            let text = format!("removed {entries} entries, {:.1} MiB{captured}\n", mib(bytes));
+            write_text(&mut anstream::stdout().lock(), text.as_bytes())
         }
     }
 }

@@ -50,6 +50,9 @@ fn command(arguments: &CheckArgs) -> Command {
     if arguments.message_format == MessageFormat::Json {
         command.arg("--message-format=json");
     }
+    if arguments.offline {
+        command.arg("--offline");
+    }
     if arguments.workspace {
         command.arg("--workspace");
     }

@@ -20,6 +20,7 @@ fn main() {
         trial("every_way_to_build_is_seen", every_way_to_build_is_seen),
         trial("a_build_that_fails_says_so", a_build_that_fails_says_so),
         trial("what_goes_past_the_stand_in_is_said", what_goes_past_the_stand_in_is_said),
+        trial("a_capture_that_fails_leaves_no_flags_behind", a_capture_that_fails_leaves_no_flags_behind),
         trial("kernels_of_real_libraries_are_found", kernels_of_real_libraries_are_found),
     ];
     libtest_mimic::run(&arguments, trials).exit();
@@ -208,9 +209,25 @@ fn a_build_that_fails_says_so() -> Result<(), Failed> {
     expect(note.is_some_and(|note| note.contains("`with_cc`")), true)
 }
 
+/// A capture that fails takes neither the flags of another script for those of this one, nor the note that they are old.
+fn a_capture_that_fails_leaves_no_flags_behind() -> Result<(), Failed> {
+    let place = Place::new("with_command")?;
+    let script = place.path("with_command/build.rs");
+    place.lmem(&["--no-verify", "--capture", "--arch", "sm_90"])?;
+    fs_err::write(&script, "fn main() { panic!(\"no\") }\n")?;
+    let output = place.lmem(&["--no-verify", "--capture", "--arch", "sm_90"])?;
+    expect(String::from_utf8_lossy(&output.stderr).contains("flags of what was not built are not known"), true)?;
+    expect(of(&found(&output)?, "with_command").iter().all(|(.., flags)| *flags == "assumed"), true)?;
+    let output = place.lmem(&["--no-verify", "--arch", "sm_90"])?;
+    expect(String::from_utf8_lossy(&output.stderr).contains("the build script of `with_command` has changed"), true)
+}
+
 /// A script that names its compiler by a path is not seen, and is named once, whatever it compiles.
 fn what_goes_past_the_stand_in_is_said() -> Result<(), Failed> {
     let place = Place::new("with_command")?;
+    // What the script was seen to compile before it changed is not taken for what it compiles now.
+    let captured = found(&place.lmem(&["--no-verify", "--capture", "--arch", "sm_90"])?)?;
+    expect(of(&captured, "with_command").iter().all(|(.., flags)| *flags == "captured"), true)?;
     let nvcc = place.toolkit.join("bin/nvcc");
     let script = place.path("with_command/build.rs");
     let text =
@@ -226,6 +243,7 @@ fn what_goes_past_the_stand_in_is_said() -> Result<(), Failed> {
         nvcc.display()
     );
     expect((words.matches(&note).count(), words.matches("flags are assumed").count()), (1, 1))?;
+    expect(of(&found(&output)?, "with_command").iter().all(|(.., flags)| *flags == "assumed"), true)?;
     // Without asking for the flags of the build, nothing is said of it.
     let words = String::from_utf8_lossy(&place.lmem(&["--no-verify", "--arch", "sm_90"])?.stderr).into_owned();
     expect(words.contains("was not seen to compile"), false)

@@ -55,6 +55,7 @@ fn unit() -> TranslationUnit {
         base: "/nowhere".into(),
         code,
         use_site: None,
+        included_at: None,
         launches: Vec::new(),
     }
 }

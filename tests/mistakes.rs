@@ -36,6 +36,8 @@ const TYPED: &[Mistake] = &[
     typed("lmem --arch sm_banana", 2, "`sm_banana` is not an architecture", "sm_"),
     typed("lmem --arch 90a0b", 2, "`90a0b` is not an architecture", "sm_"),
     typed("lmem -D dynamic_indx", 2, "there is no lint `dynamic_indx`", "did you mean `dynamic_index`?"),
+    typed("lmem -D Rolled_loop", 2, "there is no lint `Rolled_loop`", "did you mean `rolled_loop`?"),
+    typed("lmem -D usedouble", 2, "there is no lint `usedouble`", "`-D usedouble=1` defines a macro"),
     typed("lmem -A unused_alow", 2, "there is no lint `unused_alow`", "did you mean `unused_allow`?"),
     typed("lmem explain dynamic_indx", 2, "there is no lint `dynamic_indx`", "did you mean `dynamic_index`?"),
     typed("lmem explain zzz", 2, "there is no lint `zzz`", "`cargo lmem explain` lists all of them"),
@@ -65,6 +67,31 @@ const TYPED: &[Mistake] = &[
         files: &[("a.cuh", "")],
         ..typed("lmem a.cuh", 2, "it is a header", "name a `.cu` file that includes it")
     },
+    Mistake {
+        files: &[("src/lib.rs", "fn f() { compile_ptx(K) }\nfn broken( {\n")],
+        ..typed(
+            "lmem --offline",
+            4,
+            "`src/lib.rs` is not checked: it does not parse as Rust",
+            "`cargo check` says what is",
+        )
+    },
+    Mistake {
+        files: &[("include/a.h", "")],
+        ..typed("lmem include", 2, "there is nothing to check in", "headers are checked with the `.cu` files")
+    },
+    Mistake {
+        files: &[("build/compile_commands.json", "[]")],
+        ..typed("lmem build", 2, "there is nothing to check in", "`-p FOLDER` takes the compile commands")
+    },
+    Mistake {
+        files: &[("Cargo.toml", "exclude = [\"old\"]"), ("old/a.cu", KERNEL)],
+        ..typed("lmem old", 2, "there is nothing to check in", "`exclude` in the settings leaves its files out")
+    },
+    Mistake {
+        files: &[("member/Cargo.toml", "[package"), ("member/a.rs", "")],
+        ..typed("lmem member", 4, "`member/Cargo.toml` cannot be used", "its settings are not known")
+    },
     Mistake { files: &[("a.cpp", "")], ..typed("lmem a.cpp", 2, "cannot be checked", "`.cu`") },
     Mistake {
         files: &[("Cargo.toml", "nvcc_flag = [\"-O3\"]")],
@@ -93,7 +120,7 @@ const TYPED: &[Mistake] = &[
     },
     Mistake {
         files: &[("a.cu", KERNEL)],
-        ..typed("lmem --arch sm_90 --offline --toolkit /no/such", 3, "/no/such", "toolkit")
+        ..typed("lmem --arch sm_90 --offline --toolkit /no/such", 2, "/no/such", "is not a folder")
     },
 ];
 
@@ -117,8 +144,21 @@ const COMPILED: &[Mistake] = &[
         )
     },
     Mistake {
+        files: &[("a.cu", "#ifndef TILE\n#error \"TILE must be set\"\n#endif\n")],
+        ..typed(
+            "lmem --arch sm_90",
+            4,
+            "TILE must be set",
+            "`--capture` takes the flags of your build; else give `-D TILE=…`",
+        )
+    },
+    Mistake {
+        files: &[("a.cu", "#include <cublas_v2.h>\n#include \"nope.h\"\n")],
+        ..typed("lmem --arch sm_90", 4, "cublas_v2.h", "`--toolkit PATH` takes an installed CUDA")
+    },
+    Mistake {
         files: &[("a.cu", "__global__ void f(int* a) { a[0] = TILE_M; }\n")],
-        ..typed("lmem --arch sm_90", 4, "identifier \"TILE_M\" is undefined", "set `defines = [\"TILE_M=…\"]`")
+        ..typed("lmem --arch sm_90", 4, "identifier \"TILE_M\" is undefined", "`defines = [\"TILE_M=…\"]`")
     },
     Mistake {
         files: &[("a.cu", KERNEL), ("b.cu", "__global__ void g() {}\n")],
@@ -131,6 +171,14 @@ const COMPILED: &[Mistake] = &[
     Mistake {
         files: &[("a.cu", "// lmem: alow(dynamic_index)\n__global__ void g() {}\n")],
         ..typed("lmem --arch sm_90 -D warnings", 1, "`alow` is no directive", "did you mean `allow`?")
+    },
+    Mistake {
+        files: &[("a.cu", "// lmem: budget(stack <= 0B, regs <= 8)\n__global__ void g() {}\n")],
+        ..typed("lmem --arch sm_90", 1, "error[invalid_directive]", "a.cu:1")
+    },
+    Mistake {
+        files: &[("a.cu", "// lmem: allow(dynamic_index, \"why\")\n__global__ void g() {}\n")],
+        ..typed("lmem --arch sm_90 -D warnings", 1, "stand names of lints", "`reason = \"…\"` after them")
     },
     Mistake {
         files: &[("a.cu", "__global__ void g() { int unused = 1; }\n")],
@@ -167,7 +215,9 @@ fn problem(mistake: &Mistake) -> Option<String> {
             "Cargo.toml" => format!("{MANIFEST}\n[package.metadata.lmem]\n{text}\n"),
             _ => text.to_string(),
         };
-        fs_err::write(place.path().join(name), text).unwrap();
+        let path = place.path().join(name);
+        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+        fs_err::write(path, text).unwrap();
     }
     let command = Command::new(cargo_bin!("cargo-lmem")).args(mistake.arguments.split(' ')).env_remove("NO_COLOR");
     let assert = command.current_dir(place.path()).env("CARGO_LMEM_CACHE_DIR", place.path().join("cache")).assert();

@@ -126,8 +126,15 @@ pub fn examine(facts: &UnitFacts, ptx: &str, source: &str, as_compiled: AsCompil
     let flags = NvccFlags::new(Vec::new(), FlagOrigin::Assumed);
     let code = UnitCode::CudaFile { file: SourceFile::from_text("kernels/a.cu", source), flags };
     let name = "kernels/a.cu".into();
-    let unit =
-        TranslationUnit { name, package: None, base: folder.clone(), code, use_site: None, launches: Vec::new() };
+    let unit = TranslationUnit {
+        name,
+        package: None,
+        base: folder.clone(),
+        code,
+        use_site: None,
+        launches: Vec::new(),
+        included_at: None,
+    };
     let trees = cuda_syntax::SyntaxTrees::new(&unit, &artifacts, &folder);
     let about = UnitContext::new(&unit, &artifacts, facts, &trees, &[], None);
     drop(option_claims(&about));

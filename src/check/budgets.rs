@@ -219,7 +219,8 @@ fn places_in_rust(unit: &TranslationUnit) -> Vec<Span> {
         UnitCode::Machine(code) => Some(code.span.clone()),
         UnitCode::CudaFile { .. } => None,
     };
-    own.into_iter().chain(unit.use_site.clone()).filter(|span| span.file.display.ends_with(".rs")).collect()
+    let around = unit.use_site.iter().chain(&unit.included_at).cloned();
+    own.into_iter().chain(around).filter(|span| span.file.display.ends_with(".rs")).collect()
 }
 
 /// Kernel declarations by text; each text is parsed once.

@@ -128,6 +128,7 @@ __global__ void k(float* p, int i) {
             base: folder.into(),
             code: UnitCode::CudaFile { file, flags: NvccFlags::new(Vec::new(), FlagOrigin::Config) },
             use_site: None,
+            included_at: None,
             launches: Vec::new(),
         }
     }
@@ -165,6 +166,7 @@ __global__ void k(float* p, int i) {
     #[test]
     fn programs_and_edits_get_no_lines() {
         let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.cu"), "").unwrap();
         let workspace = discover(&Scope {
             paths: vec![folder.path().into()],
             current_folder: folder.path().into(),

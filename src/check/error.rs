@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use cuda_toolkit::ToolkitError;
+use lmem_base::level::Level;
 use lmem_project::build_flags::CaptureError;
 use lmem_project::config::ConfigError;
 use lmem_project::discover::DiscoverError;
@@ -39,6 +40,13 @@ pub enum CheckError {
     Git(GitError),
     #[error("the current folder cannot be used")]
     Folder(#[source] std::io::Error),
+    #[error("{message}")]
+    NoLint {
+        message: String,
+        name: String,
+        /// The option that names it.
+        level: Level,
+    },
     #[error("`--kernel {glob}` matches no kernel{}", near_kernel(.glob, .names))]
     NoKernel {
         glob: String,
@@ -56,8 +64,12 @@ impl CheckError {
             Self::Toolkit(error) => error.hints(),
             Self::Baseline(error) => error.hints(),
             Self::Git(error) => error.hints(),
+            Self::Discover(DiscoverError::Nothing { hint, .. }) => vec![(*hint).to_string()],
             Self::Discover(DiscoverError::NoManifest(_)) => {
                 vec!["an empty `lmem.toml` makes a folder a project without Cargo, as of CMake".to_string()]
+            }
+            Self::NoLint { name, level: Level::Deny, .. } => {
+                vec![format!("`-D {name}=1` defines a macro, as for compilers")]
             }
             Self::NoKernel { names, .. } if names.is_empty() => {
                 vec!["no kernel was compiled: templates are, where something instantiates them".to_string()]

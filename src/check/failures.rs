@@ -27,6 +27,23 @@ enum Cause<'a> {
     /// An upper-case name, which a build probably defines.
     Define(&'a str),
     Architecture(&'a str),
+    /// `#error`, with the macro that it seems to be about.
+    Directive(Option<&'a str>),
+}
+
+/// Starts of the names of headers that come with CUDA's libraries, which a toolkit for compiling need not have.
+const LIBRARY_HEADERS: [&str; 9] =
+    ["cublas", "cudnn", "cufft", "cusolver", "cusparse", "cutensor", "curand", "npp", "nvjpeg"];
+
+fn is_of_library(header: &str) -> bool {
+    let name = header.rsplit('/').next().unwrap_or(header);
+    LIBRARY_HEADERS.iter().any(|start| name.starts_with(start))
+}
+
+/// Whether a word looks like a macro that a build defines.
+fn is_define(name: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    name.len() > 1 && name.bytes().all(is_part) && name.starts_with(|letter: char| !letter.is_ascii_digit())
 }
 
 fn cause(text: &str) -> Option<Cause<'_>> {
@@ -40,11 +57,12 @@ fn cause(text: &str) -> Option<Cause<'_>> {
     if text.contains("Unsupported gpu architecture") || text.contains("is not defined for option 'gpu-name'") {
         return quoted('\'').map(Cause::Architecture);
     }
-    let is_define = |name: &&str| {
-        name.len() > 1 && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
-    };
+    if let Some(words) = text.strip_prefix("#error") {
+        let mut words = words.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        return Some(Cause::Directive(words.find(|word| is_define(word))));
+    }
     let is_undefined = text.starts_with("identifier ") && text.ends_with(" is undefined");
-    quoted('"').filter(|_| is_undefined).filter(is_define).map(Cause::Define)
+    quoted('"').filter(|_| is_undefined).filter(|name| is_define(name)).map(Cause::Define)
 }
 
 /// What to do about a compiler's error if flags may be missing or wrong. The most likely cause comes first.
@@ -56,16 +74,25 @@ pub fn next_step(message: &CompilerMessage, unit: &TranslationUnit) -> Option<St
         None => ("", "the `lmem.toml` of the project"),
     };
     match cause(&message.text)? {
+        Cause::Header(header) if is_file && is_of_library(header) => {
+            Some("it comes with CUDA's libraries: `--toolkit PATH` takes an installed CUDA that has them".to_string())
+        }
         Cause::Header(_) if is_file && may_be_incomplete => {
-            Some(format!("{capture}name the header's folder in `include-dirs` of {table}"))
+            Some(format!("{capture}name the header's folder with `-I`, or in `include-dirs` of {table}"))
         }
         Cause::Header(_) if matches!(unit.code, UnitCode::CudaText { .. }) => {
             Some("give NVRTC the header's folder in the options beside the string (`include_paths`)".to_string())
         }
-        Cause::Define(name) if is_file && may_be_incomplete => {
-            Some(format!("{capture}set `defines = [\"{name}=…\"]` in {table}, if the build defines it"))
+        Cause::Define(name) if is_file && may_be_incomplete => Some(format!(
+            "{capture}give `-D {name}=…`, or `defines = [\"{name}=…\"]` in {table}, if the build defines it"
+        )),
+        Cause::Directive(name) if is_file && may_be_incomplete => {
+            let name = name.unwrap_or("NAME");
+            Some(format!(
+                "{capture}give `-D {name}=…`, or `defines = [\"{name}=…\"]` in {table}, if a define is missing"
+            ))
         }
-        Cause::Header(_) | Cause::Define(_) | Cause::Architecture(_) => None,
+        Cause::Header(_) | Cause::Define(_) | Cause::Directive(_) | Cause::Architecture(_) => None,
     }
 }
 
@@ -197,6 +224,9 @@ mod tests {
             ("identifier \"TILE_M\" is undefined", Some(Cause::Define("TILE_M"))),
             ("identifier \"tile\" is undefined", None),
             ("expected a \";\"", None),
+            ("#error RADIX is set by build.rs", Some(Cause::Directive(Some("RADIX")))),
+            ("#error \"TILE must be 16 or 32\"", Some(Cause::Directive(Some("TILE")))),
+            ("#error not for 32 bits", Some(Cause::Directive(None))),
         ];
         for (text, expected) in causes {
             assert_eq!(cause(text), expected, "{text}");
@@ -214,6 +244,7 @@ mod tests {
                 flags: lmem_project::config::flags_for(None, &file.path, &[]),
             },
             use_site: None,
+            included_at: None,
             launches: Vec::new(),
         };
         let diagnostic = Diagnostic {

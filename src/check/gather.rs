@@ -1,7 +1,7 @@
 //! Collects the units of a run: those of the workspace with their build flags, or those that a program compiles.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,8 +20,17 @@ use crate::cli::CheckArgs;
 use crate::run::{self, RunError};
 
 /// The workspace of a run. A traced program need not belong to a workspace.
-pub(super) fn workspace(scope: &Scope, program: Option<&[OsString]>) -> Result<Workspace, DiscoverError> {
+///
+/// A build folder that was named makes the current folder a project, as an `lmem.toml` does.
+pub(super) fn workspace(
+    scope: &Scope,
+    builds: &[PathBuf],
+    program: Option<&[OsString]>,
+) -> Result<Workspace, DiscoverError> {
     match discover(scope) {
+        Err(DiscoverError::NoManifest(folder)) if !builds.is_empty() && scope.packages.is_empty() => {
+            discover(&Scope { paths: vec![folder], ..scope.clone() })
+        }
         Err(DiscoverError::NoManifest(_)) if program.is_some() => {
             let mut workspace = Workspace::default();
             workspace.root.clone_from(&scope.current_folder);
@@ -36,6 +45,8 @@ pub(super) struct Gathered {
     pub extraction: Extraction,
     /// The toolkit, if it was needed already.
     pub toolkit: Option<Toolkit>,
+    /// What to do about assumed flags.
+    pub flag_advice: String,
     /// Exit status of the traced program.
     pub ended: Option<ExitStatus>,
 }
@@ -96,8 +107,11 @@ impl Gatherer<'_> {
             let notes = not_captured::notes(&extraction, self.workspace, &builds);
             notes.iter().for_each(|note| self.talk.note(note));
         }
+        let missing = not_captured::not_in_database(&extraction, self.workspace, &builds);
+        missing.iter().for_each(|note| self.talk.note(note));
         extraction.notes.iter().for_each(|note| self.talk.detail(&format!("note: {note}")));
-        Ok(Gathered { extraction, toolkit, ended: None })
+        let flag_advice = not_captured::advice(self.workspace, &builds);
+        Ok(Gathered { extraction, toolkit, flag_advice, ended: None })
     }
 
     fn known_builds(&self, records: Option<&Path>) -> BuildFlags {
@@ -137,7 +151,7 @@ impl Gatherer<'_> {
         if extraction.units.is_empty() {
             self.talk.note("the program had NVRTC compile nothing");
         }
-        Ok(Gathered { extraction, toolkit: Some(toolkit), ended: Some(watched.status) })
+        Ok(Gathered { extraction, toolkit: Some(toolkit), flag_advice: String::new(), ended: Some(watched.status) })
     }
 
     /// Runs the project's build scripts, and records what they compile.

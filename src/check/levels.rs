@@ -81,7 +81,7 @@ pub fn typed_levels(arguments: &CheckArgs) -> Result<Vec<(String, Level)>, Check
     ];
     let each = typed.iter().flat_map(|(names, level)| names.iter().map(move |names| (names, *level)));
     let each = each.flat_map(|(names, level)| names.split(',').map(move |name| (name.trim(), level)));
-    each.map(|(name, level)| Ok((known_lint(name)?, level))).collect()
+    each.map(|(name, level)| Ok((known_lint(name, level)?, level))).collect()
 }
 
 /// Gives a finding in a header the level that the unit's settings specify for the header.
@@ -107,15 +107,16 @@ pub fn leveled_by_place(
     Some(diagnostic)
 }
 
-pub fn known_lint(name: &str) -> Result<String, CheckError> {
+fn known_lint(name: &str, level: Level) -> Result<String, CheckError> {
     if name == "warnings" {
         return Ok(name.to_string());
     }
     let found = lmem_lints::find(name).map(|lint| lint.name).or_else(|| remark::find(name).map(|remark| remark.name));
     found.map(str::to_string).ok_or_else(|| {
-        let near = lmem_base::words::nearest(name, lmem_lints::names_with_levels().into_iter());
+        let known = lmem_lints::names_with_levels().into_iter().chain(["warnings"]);
+        let near = lmem_base::words::nearest(name, known);
         let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-        CheckError::Usage(format!("there is no lint `{name}`{near}"))
+        CheckError::NoLint { message: format!("there is no lint `{name}`{near}"), name: name.to_string(), level }
     })
 }
 

@@ -1,10 +1,11 @@
 //! Reports texts that were not analysed, once for each reason.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use lmem_base::diagnostic::{Code, Diagnostic, Help, Label, Report, Severity};
 use lmem_extract::Extraction;
-use lmem_project::discover::Workspace;
+use lmem_project::discover::{Refused, Workspace};
 use lmem_unit::Unresolved;
 
 /// Limit on locations that are listed besides the first.
@@ -12,6 +13,9 @@ const MAX_PLACES: usize = 8;
 
 /// The remark on a source that is not checked for its name.
 const REFUSED: &str = "refused";
+
+/// The remark on a source that could not be read.
+const UNREAD: &str = "unread";
 
 /// A note for each reason why texts of a package were not analysed.
 pub(super) fn not_analysed(extraction: &Extraction, workspace: &Workspace) -> Vec<Diagnostic> {
@@ -24,22 +28,52 @@ pub(super) fn not_analysed(extraction: &Extraction, workspace: &Workspace) -> Ve
     by_reason.into_iter().map(|((package, reason), texts)| note(package, reason, &texts)).collect()
 }
 
-/// An error for each source whose name keeps it from being checked.
+/// An error for each source whose name keeps it from being checked, and for settings that cannot be read.
 pub(super) fn refused(workspace: &Workspace) -> Vec<Diagnostic> {
-    let help = "rename it, or leave it out with `exclude` in `[package.metadata.lmem]`".to_string();
-    let error = |message: &String| Diagnostic {
+    let error = |refused: &Refused| Diagnostic {
         severity: Severity::Error,
         code: Code::Tool(REFUSED),
-        message: message.clone(),
+        message: refused.message.clone(),
         primary: None,
         secondary: Vec::new(),
         notes: Vec::new(),
-        help: vec![Help { message: help.clone() }],
+        help: vec![Help { message: refused.help.to_string() }],
         suggestions: Vec::new(),
         evidence: None,
         package: None,
     };
     workspace.refused.iter().map(error).collect()
+}
+
+/// An error for each file that may have kernels and was not read.
+pub(super) fn unread(extraction: &Extraction, workspace: &Workspace) -> Vec<Diagnostic> {
+    let error = |unread: &Unresolved| {
+        let Unresolved { span, reason } = unread;
+        let file = workspace.files.iter().find(|file| file.path == span.file.path);
+        let is_rust = span.file.display.ends_with(".rs");
+        let help = match is_rust && !span.range().is_empty() {
+            true => "`cargo check` says what is wrong; `exclude` leaves out a file that is not Rust",
+            false => "make it readable, or leave it out with `exclude`",
+        };
+        Diagnostic {
+            severity: Severity::Error,
+            code: Code::Tool(UNREAD),
+            message: format!("`{}` is not checked: {reason}", span.file.display),
+            primary: Some(Label { span: span.clone(), text: String::new() }),
+            secondary: Vec::new(),
+            notes: Vec::new(),
+            help: vec![Help { message: help.to_string() }],
+            suggestions: Vec::new(),
+            evidence: None,
+            package: file.and_then(|file| workspace.package_of(file)).map(|package| package.name.clone()),
+        }
+    };
+    extraction.unread.iter().map(error).collect()
+}
+
+/// The files that may have kernels and were not read.
+pub(super) fn unread_files(extraction: &Extraction) -> BTreeSet<PathBuf> {
+    extraction.unread.iter().map(|unread| unread.span.file.path.clone()).collect()
 }
 
 /// Whether the report says that a source was not checked for its file's name.

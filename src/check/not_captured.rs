@@ -5,10 +5,11 @@ use std::path::Path;
 
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::places;
+use lmem_base::source::display_path;
 use lmem_extract::Extraction;
 use lmem_project::build_flags::BuildFlags;
 use lmem_project::discover::{Package, Workspace};
-use lmem_unit::UnitCode;
+use lmem_unit::{TranslationUnit, UnitCode};
 
 use super::unit;
 
@@ -31,6 +32,36 @@ pub(super) fn notes(extraction: &Extraction, workspace: &Workspace, builds: &Bui
         of_files(package, &files)
     };
     files.into_iter().map(note).collect()
+}
+
+/// What to do about assumed flags: `summary` says how many files have some.
+pub(super) fn advice(workspace: &Workspace, builds: &BuildFlags) -> String {
+    let database = builds.databases.first().map(|path| display_path(path, &workspace.root));
+    match (workspace.packages.iter().any(Package::has_build_script), database) {
+        (true, _) => "`--capture` takes those of your build scripts".to_string(),
+        (false, Some(name)) => format!("not in `{name}`, which CMake writes again when it is run"),
+        (false, None) => {
+            let place = if workspace.packages.is_empty() { "`lmem.toml`" } else { "`[package.metadata.lmem]`" };
+            format!("a `compile_commands.json`, or `nvcc-flags` and `defines` in {place}, says them")
+        }
+    }
+}
+
+/// A note on files that are not in the compilation database, though others are: a new file, probably.
+pub(super) fn not_in_database(extraction: &Extraction, workspace: &Workspace, builds: &BuildFlags) -> Option<String> {
+    let [database] = builds.databases.as_slice() else { return None };
+    let files = || extraction.units.iter().filter(|unit| matches!(unit.code, UnitCode::CudaFile { .. }));
+    let is_assumed = |unit: &&TranslationUnit| unit::flag_origin(unit) == FlagOrigin::Assumed;
+    let is_known = |unit: &TranslationUnit| unit::flag_origin(unit) == FlagOrigin::CompileCommands;
+    let names: Vec<&str> = files().filter(is_assumed).map(|unit| unit.name.as_str()).collect();
+    let (first, more) = names.split_first().filter(|_| files().any(is_known))?;
+    let others = match more.len() {
+        0 => String::new(),
+        count => format!(" and {}", lmem_base::words::plural(count as u64, "other file")),
+    };
+    let verb = if more.is_empty() { "is" } else { "are" };
+    let name = display_path(database, &workspace.root);
+    Some(format!("`{first}`{others} {verb} not in `{name}`: run cmake again, else the flags are assumed"))
 }
 
 fn of_files(package: Option<&Package>, files: &[&str]) -> String {
@@ -72,7 +103,43 @@ fn reason(script: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use lmem_base::source::SourceFile;
+    use lmem_unit::NvccFlags;
+
     use super::*;
+
+    #[test]
+    fn a_file_that_is_missing_in_the_database_is_named_beside_others_that_are_there() {
+        let unit = |name: &str, origin: FlagOrigin| TranslationUnit {
+            name: name.to_string(),
+            package: None,
+            base: ".".into(),
+            code: UnitCode::CudaFile {
+                file: SourceFile::from_text(name, ""),
+                flags: NvccFlags::new(Vec::new(), origin),
+            },
+            use_site: None,
+            included_at: None,
+            launches: Vec::new(),
+        };
+        let workspace = Workspace { root: "/w".into(), ..Workspace::default() };
+        let mut builds = BuildFlags::default();
+        builds.databases.push("/w/build/compile_commands.json".into());
+        let note = |units: Vec<TranslationUnit>, builds: &BuildFlags| {
+            not_in_database(&Extraction { units, ..Extraction::default() }, &workspace, builds)
+        };
+        let (known, new) = (unit("a.cu", FlagOrigin::CompileCommands), unit("b.cu", FlagOrigin::Assumed));
+        let said = note(vec![known.clone(), new.clone()], &builds).unwrap();
+        assert_eq!(said, "`b.cu` is not in `build/compile_commands.json`: run cmake again, else the flags are assumed");
+        assert_eq!(note(vec![known], &builds), None);
+        assert_eq!(note(vec![new.clone()], &builds), None);
+        assert_eq!(note(vec![new], &BuildFlags::default()), None);
+        assert_eq!(
+            advice(&workspace, &builds),
+            "not in `build/compile_commands.json`, which CMake writes again when it is run"
+        );
+        assert!(advice(&workspace, &BuildFlags::default()).contains("`lmem.toml`"));
+    }
 
     #[test]
     fn scripts_that_go_past_the_stand_in_are_told() {

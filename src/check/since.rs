@@ -386,7 +386,7 @@ impl Since {
             compares_kernels: self.compares_kernels,
             ..Surroundings::default()
         };
-        let silent = Talk { quiet: true, verbosity: 0 };
+        let silent = Talk::new(true, 0);
         match check_once(&surroundings, &moved, None, None, cancel, &silent) {
             Ok(outcome) => Ok(Old::Checked(Box::new(outcome))),
             Err(error @ (CheckError::Discover(_) | CheckError::Config(_))) => {

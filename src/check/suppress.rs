@@ -47,7 +47,8 @@ pub fn suppress(jobs: &[Job<'_>], reports: &mut [UnitReport], extent: Extent<'_>
         }
         texts.rust(job.unit).iter().for_each(|file| directives.read_rust(file, &known));
     }
-    let failed = reports.iter().any(|report| report.failed);
+    // What was not checked may be what a comment is for.
+    let failed = reports.iter().any(|report| report.failed || report.is_unread);
     let budgets = budgets::judge(jobs, reports, extent.workspace, &directives);
     for (job, report) in jobs.iter().zip(&mut *reports) {
         report.diagnostics.retain(|diagnostic| !is_allowed(diagnostic, job, &mut directives));
@@ -108,7 +109,8 @@ impl Texts {
     /// Rust files that contain kernel strings.
     fn rust(&mut self, unit: &TranslationUnit) -> Vec<std::sync::Arc<SourceFile>> {
         let (UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. }) = &unit.code else { return Vec::new() };
-        let places = text.span(0..1).into_iter().chain(unit.use_site.clone());
+        let around = unit.use_site.iter().chain(&unit.included_at).cloned();
+        let places = text.span(0..1).into_iter().chain(around);
         let files = places.map(|span| span.file).filter(|file| file.display.ends_with(".rs") && has_mark(file.text()));
         files.filter(|file| self.read.insert(file.path.clone())).collect()
     }
@@ -125,8 +127,9 @@ fn labels(diagnostic: &Diagnostic) -> impl Iterator<Item = &Label> {
 fn is_allowed(diagnostic: &Diagnostic, job: &Job<'_>, directives: &mut Directives) -> bool {
     let Code::Lint(name) = diagnostic.code else { return false };
     let variable = diagnostic.evidence.as_ref().and_then(|evidence| evidence.variable.as_deref());
-    // A directive above the Rust call that compiles a kernel string applies to all kernels of the string.
-    let places = labels(diagnostic).map(|label| &label.span).chain(&job.unit.use_site);
+    // A directive above the Rust call that compiles a kernel string, or above the constant that includes a file, applies
+    // to all kernels of the text.
+    let places = labels(diagnostic).map(|label| &label.span).chain(&job.unit.use_site).chain(&job.unit.included_at);
     let Some(index) = places.into_iter().find_map(|place| directives.covers(place, name, variable)) else {
         return false;
     };
@@ -180,7 +183,11 @@ fn unused_budget(span: &Span) -> Diagnostic {
 }
 
 fn misunderstood(error: &DirectiveError) -> Diagnostic {
-    remark("invalid_directive", &error.span, error.to_string())
+    let remark = remark("invalid_directive", &error.span, error.to_string());
+    // A budget that is not understood would let everything through.
+    let is_budget =
+        error.span.text().split_once("lmem:").is_some_and(|(_, rest)| rest.trim_start().starts_with("budget"));
+    Diagnostic { severity: if is_budget { Severity::Error } else { remark.severity }, ..remark }
 }
 
 fn remark(code: &'static str, span: &Span, message: String) -> Diagnostic {

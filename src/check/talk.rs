@@ -1,5 +1,8 @@
 //! Messages about the run on stderr.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use crate::compile::unit::Shown;
 
 /// Prints messages about the run on stderr, unless `--quiet`.
@@ -7,11 +10,19 @@ pub struct Talk {
     pub quiet: bool,
     /// How often `-v` was given.
     pub verbosity: u8,
+    /// Notes that were said: each round of `--fix` would say them again.
+    said: Mutex<BTreeSet<String>>,
 }
 
 impl Talk {
+    pub fn new(quiet: bool, verbosity: u8) -> Self {
+        Self { quiet, verbosity, said: Mutex::default() }
+    }
+
+    /// Says a note, once in a run.
     pub fn note(&self, text: &str) {
-        if !self.quiet {
+        let is_new = self.said.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_string());
+        if is_new && !self.quiet {
             lmem_base::say::line(&format!("note: {text}"));
         }
     }

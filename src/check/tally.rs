@@ -18,7 +18,9 @@ pub fn say_what_happened(jobs: &[Job<'_>], reports: &[UnitReport], talk: &Talk) 
         report.rescues.iter().for_each(|rescue| rescued.entry(rescue.as_str()).or_default().push(&job.unit.name));
         let origin = if report.cached { "cached" } else { "compiled" };
         let flags = unit::flag_origin(job.unit);
-        talk.detail(&format!("{origin}: {} for {}, flags: {}", job.unit.name, job.target.architecture, flags.name()));
+        let arguments = arguments(job.unit);
+        let (name, architecture) = (&job.unit.name, &job.target.architecture);
+        talk.detail(&format!("{origin}: {name} for {architecture}, flags: {}{arguments}", flags.name()));
     }
     if jobs.iter().any(|job| unit::is_for_driver(job.unit)) {
         talk.detail(
@@ -45,12 +47,23 @@ pub fn say_what_happened(jobs: &[Job<'_>], reports: &[UnitReport], talk: &Talk) 
     }
 }
 
+/// The arguments of a unit's compiler, which are those of its command, whether it ran now or before.
+fn arguments(unit: &TranslationUnit) -> String {
+    let words = match &unit.code {
+        UnitCode::CudaFile { flags, .. } => flags.all_arguments(),
+        UnitCode::CudaText { options, .. } => options.arguments.clone(),
+        UnitCode::Ptx { options, .. } => options.arguments.clone(),
+        UnitCode::Machine(_) => Vec::new(),
+    };
+    if words.is_empty() { String::new() } else { format!(" ({})", words.join(" ")) }
+}
+
 /// Notes on files without a kernel that have one for others to instantiate: a template alone compiles to nothing.
 fn uninstantiated(jobs: &[Job<'_>], reports: &[UnitReport]) -> Vec<String> {
     let mut files: BTreeMap<&str, (&Arc<SourceFile>, bool)> = BTreeMap::new();
     for (job, report) in jobs.iter().zip(reports) {
         let UnitCode::CudaFile { file, .. } = &job.unit.code else { continue };
-        let is_empty = report.kernels == 0 && report.left_out.is_empty() && !report.failed && !report.interrupted;
+        let is_empty = report.kernels == 0 && report.left_out.is_empty() && !is_cut_off(report);
         files.entry(&job.unit.name).or_insert((file, true)).1 &= is_empty;
     }
     let empty = files.into_iter().filter(|(_, (file, is_empty))| *is_empty && file.text().contains("__global__"));
@@ -60,6 +73,11 @@ fn uninstantiated(jobs: &[Job<'_>], reports: &[UnitReport]) -> Vec<String> {
         Some(format!("`{name}`: nothing instantiates the template `{kernel}`, so no kernel of the file was checked"))
     });
     named.collect()
+}
+
+/// Whether nothing is known of the kernels of a unit: it failed, was interrupted, or is compiled for debugging.
+fn is_cut_off(report: &UnitReport) -> bool {
+    report.failed || report.interrupted || report.is_unread
 }
 
 pub fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
@@ -90,6 +108,7 @@ pub fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
         units_without_kernels: count(&|reports| reports.iter().all(|report| report.kernels == 0 && !report.failed)),
         failed_units: count(&|reports| reports.iter().any(|report| report.failed)),
         assumed_units: assumed.len(),
+        debug_units: count(&|reports| reports.iter().all(|report| report.is_unread)),
         cached_units: count(&|reports| reports.iter().all(|report| report.cached)),
         findings: BTreeMap::new(),
         frame_architecture,

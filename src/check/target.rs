@@ -44,7 +44,9 @@ pub fn fallback(talk: &Talk) -> String {
             architecture
         }
         None => {
-            talk.note(&format!("no architecture is set: compiling for {FALLBACK} (`--arch` or `arch` in `[package.metadata.lmem]` sets it)"));
+            talk.note(&format!(
+                "no architecture is set: compiling for {FALLBACK} (`--arch`, or `arch` in the settings, sets it)"
+            ));
             FALLBACK.to_string()
         }
     }

@@ -604,6 +604,7 @@ mod tests {
             base: ".".into(),
             code: UnitCode::CudaFile { file: SourceFile::from_text("a.cu", "int a;"), flags },
             use_site: None,
+            included_at: None,
             launches: Vec::new(),
         }
     }

@@ -9,9 +9,19 @@ use super::CheckArgs;
 /// The compilation database in a build folder.
 const COMPILE_COMMANDS: &str = "compile_commands.json";
 
-/// Whether an argument of `-D` is a macro definition: names of lints are lower-case and have no value.
+/// Whether an argument of `-D` is a macro definition: names of lints are lower-case and have no value. A name in capitals
+/// that is nearly a lint's was meant as that: as a macro it would deny nothing, in silence.
 fn is_macro(text: &str) -> bool {
-    text.contains('=') || (text.contains(|c: char| c.is_ascii_uppercase()) && !text.contains(','))
+    if text.contains('=') {
+        return true;
+    }
+    let has_capitals = text.contains(|letter: char| letter.is_ascii_uppercase());
+    has_capitals && !text.contains(',') && !is_nearly_a_lint(text)
+}
+
+fn is_nearly_a_lint(text: &str) -> bool {
+    let known = lmem_lints::names_with_levels().into_iter().chain(["warnings"]);
+    lmem_base::words::nearest(text, known).is_some()
 }
 
 impl CheckArgs {
@@ -69,6 +79,20 @@ mod tests {
         assert!(flags.iter().any(|flag| flag.contains("/w/include")), "{flags:?}");
         let flags = arguments(&["--nvcc-flags", "-O1 --use_fast_math"]).extra_flags(folder).unwrap();
         assert_eq!(flags.len(), 2, "{flags:?}");
+        let given = arguments(&[
+            "-D",
+            "Rolled_loop",
+            "-D",
+            "WARNINGS",
+            "-D",
+            "Dynamic-Indx",
+            "-D",
+            "ROLLED_LOOP=1",
+            "-D",
+            "USE_DOUBLE",
+        ]);
+        assert_eq!(given.denied(), ["Rolled_loop", "WARNINGS", "Dynamic-Indx"]);
+        assert_eq!(given.extra_flags(folder).unwrap(), ["-DROLLED_LOOP=1", "-DUSE_DOUBLE"]);
         for words in [["--nvcc-flags", "-ccbin ./evil"], ["--nvcc-flags", "-O1 '"], ["-D", "A=$(x)"], ["-I", "a`b"]] {
             assert!(arguments(&words).extra_flags(folder).is_err(), "{words:?}");
         }

@@ -288,6 +288,9 @@ pub struct CheckArgs {
     /// Order of the findings: by what they cost, or by file and line
     #[arg(long, value_enum, default_value_t = SortBy::Severity, value_name = "ORDER", help_heading = "Output")]
     pub sort: SortBy,
+    /// List each checked kernel, with findings or without: stack frame, spills, registers, occupancy (human and json)
+    #[arg(long, help_heading = "Output")]
+    pub kernels: bool,
     /// When to use colours
     #[arg(long, value_enum, default_value_t = ColorWhen::Auto, value_name = "WHEN", help_heading = "Output")]
     pub color: ColorWhen,
@@ -443,7 +446,7 @@ pub struct CacheArgs {
 pub enum CacheCommand {
     /// Where the cache lies, and how much it holds
     Info,
-    /// Remove everything from it
+    /// Remove everything from it, captured flags too
     Clear,
     /// Remove what was not used for the longest time
     Prune {

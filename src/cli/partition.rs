@@ -36,6 +36,7 @@ impl Partition {
         let before = extraction.units.len();
         extraction.units.retain(|unit| self.holds(&unit.path(), root));
         extraction.unresolved.retain(|unresolved| self.holds(&unresolved.span.file.path, root));
+        extraction.unread.retain(|unread| self.holds(&unread.span.file.path, root));
         PartitionTally {
             number: self.number,
             count: self.count,

@@ -25,8 +25,16 @@ pub struct Allowed {
     pub left: Vec<String>,
 }
 
-/// Comments by offset, each with the lints it names.
-type Comments = BTreeMap<usize, BTreeSet<&'static str>>;
+/// Comments by place, each with the lints it names.
+type Comments = BTreeMap<Place, BTreeSet<&'static str>>;
+
+/// Where a comment is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    at: usize,
+    /// It holds for the whole file.
+    is_of_file: bool,
+}
 
 /// Comments for all warnings and errors of lints, in files below `root`.
 pub fn allow(diagnostics: &[Diagnostic], reason: &str, root: &Path) -> Allowed {
@@ -51,16 +59,18 @@ pub fn allow(diagnostics: &[Diagnostic], reason: &str, root: &Path) -> Allowed {
 
 fn written(file: &Arc<SourceFile>, comments: &Comments, reason: &str) -> FixedFile {
     let mut text = file.text().to_string();
-    for (at, lints) in comments.iter().rev() {
+    for (place, lints) in comments.iter().rev() {
         let lints: Vec<&str> = lints.iter().copied().collect();
-        text.insert_str(*at, &comment(file.text(), *at, &lints, reason));
+        text.insert_str(place.at, &comment(file.text(), *place, &lints, reason));
     }
     FixedFile { file: Arc::clone(file), text }
 }
 
-/// The text to insert for a comment at an offset.
-fn comment(text: &str, at: usize, lints: &[&str], reason: &str) -> String {
-    let words = format!("lmem: allow({}, reason = \"{reason}\")", lints.join(", "));
+/// The text to insert for a comment.
+fn comment(text: &str, place: Place, lints: &[&str], reason: &str) -> String {
+    let Place { at, is_of_file } = place;
+    let allow = if is_of_file { "allow-file" } else { "allow" };
+    let words = format!("lmem: {allow}({}, reason = \"{reason}\")", lints.join(", "));
     let line = text[at..].split('\n').next().unwrap_or_default();
     let is_line_start = at == 0 || text[..at].ends_with('\n');
     match is_line_start {
@@ -73,14 +83,18 @@ fn comment(text: &str, at: usize, lints: &[&str], reason: &str) -> String {
     }
 }
 
-/// The offset of a comment for a finding; `None` if no comment would silence it.
-fn place(span: &Span, lint: &'static str, reason: &str) -> Option<usize> {
+/// The place of a comment for a finding; `None` if no comment would silence it.
+fn place(span: &Span, lint: &'static str, reason: &str) -> Option<Place> {
     let file = &span.file;
     if !file.is_utf8() {
         return None;
     }
     let line = file.line_range(span.start_line())?;
     let indented = line.start + (file.text()[line.clone()].len() - file.text()[line.clone()].trim_start().len());
+    if !has_ending(&file.path, &["rs"]) && Span::line(file, 1).as_ref() == Some(span) {
+        // A finding on flags is at the first line, whatever stands there: a comment above it would be that line.
+        return Some(Place { at: 0, is_of_file: true });
+    }
     let is_spliced = file.text()[..line.start].trim_end_matches(['\n', '\r']).ends_with('\\');
     let candidates = match has_ending(&file.path, &["rs"]) {
         false if is_spliced => vec![indented],
@@ -92,12 +106,14 @@ fn place(span: &Span, lint: &'static str, reason: &str) -> Option<usize> {
             None => return None,
         },
     };
-    candidates.into_iter().find(|at| silences(file, *at, span, lint, reason))
+    let mut places = candidates.into_iter().map(|at| Place { at, is_of_file: false });
+    places.find(|place| silences(file, *place, span, lint, reason))
 }
 
 /// Whether the comment silences the finding, checked by parsing the edited file.
-fn silences(file: &Arc<SourceFile>, at: usize, span: &Span, lint: &'static str, reason: &str) -> bool {
-    let added = comment(file.text(), at, &[lint], reason);
+fn silences(file: &Arc<SourceFile>, place: Place, span: &Span, lint: &'static str, reason: &str) -> bool {
+    let at = place.at;
+    let added = comment(file.text(), place, &[lint], reason);
     let mut text = file.text().to_string();
     text.insert_str(at, &added);
     let new = SourceFile::from_text(&file.display, &text);
@@ -151,6 +167,13 @@ mod tests {
         assert_eq!(windows, format!("int a;\r\n{COMMENT}\r\nint b;\r\n"));
         let spliced = allowed("a.cuh", "#define K \\\n  int a[4]; \\\n  int b;\nK\n", &[("dynamic_index", "a[4]")]).0;
         assert!(spliced.contains("  /* lmem: allow(dynamic_index, reason = \"old\") */ int a[4];"), "{spliced}");
+    }
+
+    #[test]
+    fn a_finding_on_flags_is_allowed_for_the_file() {
+        let text = "#include <x.h>\nint a;\n";
+        let expected = format!("// lmem: allow-file(ineffective_option, reason = \"old\")\n{text}");
+        assert_eq!(allowed("a.cu", text, &[("ineffective_option", "#include <x.h>")]), (expected, 0));
     }
 
     #[test]

@@ -103,11 +103,11 @@ fn worst(kernels: &[KernelChange]) -> Vec<ChangeKind> {
     of_kernel.flatten().collect()
 }
 
-fn is_same_kernel(one: &KernelChange, other: &KernelChange) -> bool {
+pub(super) fn is_same_kernel(one: &KernelChange, other: &KernelChange) -> bool {
     (&one.file, &one.kernel, &one.build) == (&other.file, &other.kernel, &other.build)
 }
 
-fn place(kernel: &KernelChange) -> String {
+pub(super) fn place(kernel: &KernelChange) -> String {
     let line = kernel.line.map(|line| format!(":{line}")).unwrap_or_default();
     format!("{}{line}", kernel.file)
 }
@@ -124,8 +124,8 @@ fn word(kind: ChangeKind) -> &'static str {
 }
 
 /// The figures of a row, under their headings.
-struct Column {
-    name: &'static str,
+pub(super) struct Column {
+    pub name: &'static str,
     unit: &'static str,
     figure: fn(&KernelFootprint) -> Option<u64>,
     /// The column is shown if this holds for a row.
@@ -133,7 +133,7 @@ struct Column {
 }
 
 /// The columns that say something of a row.
-fn columns(kernels: &[KernelChange]) -> Vec<Column> {
+pub(super) fn columns(kernels: &[KernelChange]) -> Vec<Column> {
     fn spills(kernel: &KernelChange) -> bool {
         kernel.before.iter().chain(&kernel.after).any(|it| it.spill_stores + it.spill_loads > 0)
     }
@@ -152,7 +152,7 @@ fn columns(kernels: &[KernelChange]) -> Vec<Column> {
 }
 
 /// `0 → 64 B`; one figure where both are equal, and where there is only one.
-fn figure(column: &Column, kernel: &KernelChange) -> String {
+pub(super) fn figure(column: &Column, kernel: &KernelChange) -> String {
     let before = kernel.before.as_ref().and_then(column.figure);
     let after = kernel.after.as_ref().and_then(column.figure);
     match (before, after) {
@@ -162,7 +162,7 @@ fn figure(column: &Column, kernel: &KernelChange) -> String {
     }
 }
 
-fn name(kernel: &KernelChange) -> String {
+pub(super) fn name(kernel: &KernelChange) -> String {
     let build = kernel.build.as_ref().map(|build| format!(" with `{build}`")).unwrap_or_default();
     format!("{}{build}", shorten(&kernel.kernel))
 }

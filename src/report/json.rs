@@ -12,6 +12,7 @@ use lmem_base::diagnostic::{
 use lmem_base::gpu::Arch;
 use lmem_base::source::Span;
 
+use super::kernels::{ListedKernel, listed};
 use super::position::{Columns, Region, range};
 use super::{Context, DEFAULT_WIDTH, PackageInfo, facts, human};
 
@@ -28,7 +29,8 @@ pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> 
     let suppressions: Vec<_> = report.suppressions.iter().map(SuppressionMessage::new).collect();
     let (baseline, since) = (summary.baseline.as_ref(), summary.since.as_ref());
     let (partition, refuted) = (summary.partition, Some(summary.refuted).filter(|count| *count > 0));
-    let facts = RunFacts { suppressions, baseline, since, partition, refuted };
+    let kernels = report.kernels.as_ref().map(listed);
+    let facts = RunFacts { suppressions, baseline, since, partition, refuted, kernels };
     let lmem = facts.is_something().then_some(facts);
     write_line(&BuildFinished { reason: "build-finished", success, lmem }, out)
 }
@@ -58,6 +60,9 @@ struct RunFacts<'a> {
     since: Option<&'a SinceTally>,
     #[serde(skip_serializing_if = "Option::is_none")]
     partition: Option<PartitionTally>,
+    /// All checked kernels, with `--kernels`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernels: Option<Vec<ListedKernel<'a>>>,
     /// Edits that compute something else, and are not shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     refuted: Option<usize>,
@@ -65,8 +70,13 @@ struct RunFacts<'a> {
 
 impl RunFacts<'_> {
     fn is_something(&self) -> bool {
-        let Self { suppressions, baseline, since, partition, refuted } = self;
-        !suppressions.is_empty() || baseline.is_some() || since.is_some() || partition.is_some() || refuted.is_some()
+        let Self { suppressions, baseline, since, partition, refuted, kernels } = self;
+        !suppressions.is_empty()
+            || baseline.is_some()
+            || since.is_some()
+            || partition.is_some()
+            || refuted.is_some()
+            || kernels.is_some()
     }
 }
 

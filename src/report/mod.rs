@@ -15,6 +15,7 @@ mod human;
 mod inert;
 mod json;
 mod junit;
+mod kernels;
 mod markdown;
 mod position;
 mod rdjson;
@@ -99,7 +100,10 @@ pub fn render(report: &Report, format: MessageFormat, cx: &Context, out: &mut dy
         return comparison::render(compared, report, format, cx, out);
     }
     match format {
-        MessageFormat::Human => human::render(report, cx, out),
+        MessageFormat::Human => {
+            human::render(report, cx, out)?;
+            report.kernels.iter().try_for_each(|all| out.write_all(kernels::table(all).as_bytes()))
+        }
         MessageFormat::Short => short::render(report, out),
         MessageFormat::Json => json::render(report, cx, &mut Inert(out)),
         MessageFormat::Sarif => sarif::render(report, cx, &mut Inert(out)),

@@ -61,7 +61,7 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<SummaryLine> {
         let units = files(summary.failed_units);
         let of_all =
             if summary.failed_units < summary.units { format!(" of {}", summary.units) } else { String::new() };
-        push("Failed", Color::Red, format!("{units}{of_all} did not compile and were not checked"));
+        push("Failed", Color::Red, format!("{units}{of_all} could not be checked"));
     }
     if summary.not_analysed > 0 {
         let texts = plural(summary.not_analysed as u64, "kernel source");
@@ -70,6 +70,10 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<SummaryLine> {
             Color::Yellow,
             format!("{texts} not checked, see the notes; `cargo lmem run` sees what a program makes"),
         );
+    }
+    if summary.debug_units > 0 {
+        let units = files(summary.debug_units);
+        push("Skipped", Color::Yellow, format!("{units} compiled for debugging and not checked"));
     }
     if summary.interrupted {
         push("Interrupted", Color::Yellow, "there may be more to find, and to suggest".to_string());
@@ -135,6 +139,7 @@ fn found(summary: &Summary) -> String {
         _ => format!(" ({})", summary.frame_architecture),
     };
     let frames = match (summary.frame_bytes, summary.unexplained_bytes) {
+        _ if summary.kernels == 0 => "no kernel was checked".to_string(),
         (0, _) if summary.failed_units > 0 => "no local memory in what compiled".to_string(),
         (0, _) => "no local memory".to_string(),
         (frame, unexplained) => {
@@ -150,17 +155,24 @@ fn found(summary: &Summary) -> String {
     format!("{} ({}); {frames}", plural(total as u64, "finding"), lints.join(", "))
 }
 
+/// Lints whose findings are about the flags of a file, so that no line of it is to blame.
+const OF_WHOLE_FILES: [&str; 2] = ["debug_build", "ineffective_option"];
+
 /// Notes that apply to all findings, each once.
 fn notes(summary: &Summary) -> Vec<String> {
     let mut notes = Vec::new();
-    if let Some(lint) = summary.findings.keys().next() {
+    let of_code = summary.findings.keys().find(|lint| !OF_WHOLE_FILES.contains(&lint.as_str()));
+    if let Some(lint) = of_code {
         notes.push(format!(
             "`cargo lmem explain {lint}` tells more; `// lmem: allow({lint})` above the code silences one"
         ));
+    } else if let Some(lint) = summary.findings.keys().next() {
+        notes.push(format!("`cargo lmem explain {lint}` tells more; `// lmem: allow-file({lint})` silences a file"));
     }
     if summary.assumed_units > 0 && summary.assumed_units > summary.failed_units {
         let units = files(summary.assumed_units);
-        notes.push(format!("flags of {units} are assumed; `--capture` takes those of your build scripts"));
+        let advice = if summary.flag_advice.is_empty() { String::new() } else { format!("; {}", summary.flag_advice) };
+        notes.push(format!("flags of {units} are assumed{advice}"));
     }
     notes
 }
@@ -233,7 +245,7 @@ mod tests {
         assert_data_eq!(
             summary(&report, Duration::from_millis(1234), false),
             str![[r#"
-      Failed 1 source of 12 did not compile and were not checked
+      Failed 1 source of 12 could not be checked
      Skipped 2 kernel sources not checked, see the notes; `cargo lmem run` sees what a program makes
        Found 3 findings (2 dynamic_index, 1 register_spill); 4096 B of stack frames over all kernels (sm_80), 96 % attributed
         Note `cargo lmem explain dynamic_index` tells more; `// lmem: allow(dynamic_index)` above the code silences one
@@ -252,7 +264,7 @@ mod tests {
         assert_data_eq!(
             text(&failed, false),
             str![[r#"
-      Failed 3 sources did not compile and were not checked
+      Failed 3 sources could not be checked
     Finished nothing was checked, in 0.00s
 
 "#]]

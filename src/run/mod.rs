@@ -177,6 +177,7 @@ pub fn extract(
             base,
             code,
             use_site: None,
+            included_at: None,
             launches: Vec::new(),
         });
     }

@@ -172,6 +172,7 @@ mod tests {
             base: root.clone(),
             code: UnitCode::CudaFile { file, flags },
             use_site: None,
+            included_at: None,
             launches: Vec::new(),
         };
         let header_file = SourceFile::read(&header, &root).unwrap();
@@ -198,6 +199,7 @@ mod tests {
             base: "/ws".into(),
             code: UnitCode::Ptx { text: MappedText::from_file(&file), options: DriverOptions::default() },
             use_site: None,
+            included_at: None,
             launches: Vec::new(),
         };
         let edit = Edit::alone(Span::new(&file, 4..5), "b");

@@ -112,6 +112,7 @@ fn proven(edits: &[&str]) -> (Diagnostic, Tally) {
         base: ".".into(),
         code: UnitCode::CudaFile { file: Arc::clone(&file), flags: NvccFlags::new(Vec::new(), FlagOrigin::Config) },
         use_site: None,
+        included_at: None,
         launches: Vec::new(),
     };
     let toolkit = Toolkit {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::comparison::KernelComparison;
+use crate::comparison::{KernelComparison, Version};
 use crate::source::Span;
 use crate::stored::constant;
 use crate::timing::{Measurement, Timing};
@@ -418,10 +418,11 @@ pub enum FlagOrigin {
 }
 
 impl FlagOrigin {
-    /// Whether flags that the unit needs may be missing. Assumed flags may be incomplete; a `compile_commands.json` may
-    /// be out of date, and some of its flags are not used.
+    /// Whether flags that the unit needs may be missing. Assumed flags may be incomplete, and one that is set in a
+    /// manifest or typed does not make them whole; a `compile_commands.json` may be out of date, and some of its flags
+    /// are not used.
     pub fn may_be_incomplete(self) -> bool {
-        matches!(self, Self::Assumed | Self::CompileCommands)
+        matches!(self, Self::Assumed | Self::Config | Self::CompileCommands)
     }
 
     /// The name in the JSON format.
@@ -528,6 +529,10 @@ pub struct Summary {
     pub units_without_kernels: usize,
     pub failed_units: usize,
     pub cached_units: usize,
+    /// Units that are compiled for debugging, so that nothing is said of their kernels.
+    pub debug_units: usize,
+    /// What to do about assumed flags.
+    pub flag_advice: String,
     /// Units compiled with assumed flags.
     pub assumed_units: usize,
     /// Findings by lint, after folding.
@@ -684,6 +689,8 @@ pub struct Report {
     pub summary: Summary,
     /// The kernels beside those of an older revision, for `cargo lmem diff`.
     pub comparison: Option<KernelComparison>,
+    /// All checked kernels with their figures, where they are asked for.
+    pub kernels: Option<Version>,
 }
 
 impl Report {

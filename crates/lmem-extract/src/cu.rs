@@ -8,10 +8,10 @@ use lmem_base::source::{SourceFile, Span, display_path, has_ending};
 use lmem_project::build_flags::BuildFlags;
 use lmem_project::config::flags_for;
 use lmem_project::discover::{DiscoveredFile, Workspace};
-use lmem_unit::{DriverOptions, MappedText, NvccFlags, TranslationUnit, UnitCode, Unresolved, machine};
+use lmem_unit::{DriverOptions, MappedText, NvccFlags, TranslationUnit, UnitCode, machine};
 
 use super::Extraction;
-use super::rust::Strings;
+use super::rust::{Strings, cannot_be_read, unread};
 
 /// The `.cu` and `.ptx` files of a workspace, except files that are compiled as strings.
 pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags, strings: &Strings) -> Extraction {
@@ -38,7 +38,7 @@ pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags, strings: &Stri
                 let loaded = strings.loaded.get(&file.path).map_or(&[][..], Vec::as_slice);
                 extraction.units.extend(units(workspace, builds, file, &source, loaded));
             }
-            Err(error) => extraction.unresolved.push(unreadable(workspace, file, &error)),
+            Err(error) => extraction.unread.push(unread(&file.path, &workspace.root, cannot_be_read(&error))),
         }
     }
     extraction
@@ -117,13 +117,9 @@ fn unit(workspace: &Workspace, file: &DiscoveredFile, source: &Arc<SourceFile>, 
         base: package.map_or(folder, |package| &package.root).to_path_buf(),
         code,
         use_site: None,
+        included_at: None,
         launches: Vec::new(),
     }
-}
-
-fn unreadable(workspace: &Workspace, file: &DiscoveredFile, error: &std::io::Error) -> Unresolved {
-    let nothing = SourceFile::from_text(&display_path(&file.path, &workspace.root), "");
-    Unresolved { span: Span::new(&nothing, 0..0), reason: format!("it cannot be read: {error}") }
 }
 
 #[cfg(test)]

@@ -21,6 +21,9 @@ pub struct Extraction {
     pub units: Vec<TranslationUnit>,
     /// Sorted by position.
     pub unresolved: Vec<Unresolved>,
+    /// Files that may have kernels and could not be read. A kernel must not escape a check by a slip beside it, so these
+    /// fail it.
+    pub unread: Vec<Unresolved>,
     /// Remarks on text that was not analysed, for `-v`.
     pub notes: Vec<String>,
 }
@@ -49,6 +52,10 @@ pub fn with_rust_code(code: RustCode, workspace: &Workspace, builds: &BuildFlags
     extraction.units.extend(strings.units);
     extraction.unresolved.extend(strings.unresolved);
     extraction.unresolved.sort_by(|left, right| left.span.cmp(&right.span));
+    extraction.unread.extend(strings.unread);
+    extraction.unread.sort_by(|left, right| left.span.cmp(&right.span));
+    // A file may be asked for again for a name in it.
+    extraction.unread.dedup();
     extraction.notes.extend(strings.notes);
     distribute(&strings.launches, &strings.readers, workspace, &mut extraction.units);
     extraction

@@ -25,6 +25,8 @@ pub struct TranslationUnit {
     pub code: UnitCode,
     /// The call that gets the kernel string (`compile_ptx(SRC)`), if the text is written elsewhere.
     pub use_site: Option<Span>,
+    /// Where Rust code includes the file with the text.
+    pub included_at: Option<Span>,
     /// Launches in Rust code.
     pub launches: Vec<RustLaunch>,
 }

@@ -164,6 +164,7 @@ mod tests {
                 flags: NvccFlags::new(arguments, FlagOrigin::Config),
             },
             use_site: None,
+            included_at: None,
             launches: Vec::new(),
         };
         Launches::of_unit(CompiledUnit { unit: &unit, files: &files, dependencies: &[] })

@@ -25,6 +25,7 @@ impl Example {
             base: "/nowhere".into(),
             code,
             use_site: None,
+            included_at: None,
             launches: Vec::new(),
         };
         let artifacts = Artifacts { architecture: "sm_90".into(), folder: "/nowhere".into(), ..Artifacts::default() };

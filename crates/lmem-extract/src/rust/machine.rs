@@ -25,6 +25,7 @@ impl Extractor<'_> {
                 base: package.map_or(folder, |package| &package.root).to_path_buf(),
                 code,
                 use_site: Some(span.clone()),
+                included_at: None,
                 launches: Vec::new(),
             });
         }

@@ -18,6 +18,7 @@ mod texts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
@@ -26,11 +27,11 @@ use syn::Expr;
 use lmem_base::places;
 use lmem_base::source::{SourceFile, Span, display_path, has_ending};
 use lmem_project::build_flags::{BuildFlags, BuiltFile};
-use lmem_project::discover::Workspace;
+use lmem_project::discover::{DiscoveredFile, Workspace};
 use lmem_unit::{DriverOptions, IneffectiveOption, NvrtcOptions, TranslationUnit, UnitCode, UnitNames, Unresolved};
 
 use self::fold::{Folded, Folder, Origin};
-use self::names::{Code, FunctionId, MAX_RUST_BYTES, count_arguments, read_rust};
+use self::names::{Code, FunctionId, MAX_RUST_BYTES, count_arguments};
 use self::scan::{Call, Value};
 use self::sinks::{Driver, Options, Sink, Takes};
 use crate::rust::fold::failure::{Failure, FailureKind};
@@ -41,6 +42,10 @@ pub(super) use crate::rust::texts::texts;
 
 /// Parsing is recursive. This stack is enough for the limits in `fold`; a test parses the deepest expressions.
 const STACK_BYTES: usize = 128 << 20;
+
+/// Files up to this size are searched for words that kernels come with. Larger ones than [`MAX_RUST_BYTES`] are not
+/// analysed, which is an error where they have one.
+const MAX_SEARCHED_BYTES: u64 = 64 << 20;
 
 /// Limit on the depth of callers through which a text is passed on.
 const MAX_CALLERS_DEEP: usize = 8;
@@ -57,6 +62,8 @@ pub(super) struct Strings {
     pub files: BTreeSet<PathBuf>,
     /// `.cu` files whose built PTX is loaded by programs, with the driver options of each load.
     pub loaded: BTreeMap<PathBuf, Vec<DriverOptions>>,
+    /// Files that may have kernels and could not be read.
+    pub unread: Vec<Unresolved>,
     pub notes: Vec<String>,
     pub launches: Launches,
     /// Packages that open kernel files at run time.
@@ -85,6 +92,15 @@ pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags) -> Strings {
     }
 }
 
+/// A file that was not read, and why.
+pub(super) fn unread(path: &Path, root: &Path, reason: String) -> Unresolved {
+    Unresolved { span: Span::new(&SourceFile::without_text(path, root), 0..0), reason }
+}
+
+pub(super) fn cannot_be_read(error: &std::io::Error) -> String {
+    format!("it cannot be read ({error})")
+}
+
 fn note(note: String) -> Strings {
     Strings { notes: vec![note], ..Strings::default() }
 }
@@ -92,10 +108,10 @@ fn note(note: String) -> Strings {
 /// Rust files that contain a marker word, with their packages.
 fn marked_files(workspace: &Workspace) -> Vec<(PathBuf, Option<usize>)> {
     let markers: Vec<memmem::Finder<'_>> = sinks::MARKERS.iter().map(memmem::Finder::new).collect();
-    let is_marked = |path: &Path| match read_rust(path) {
-        Some(bytes) => markers.iter().any(|marker| marker.find(&bytes).is_some()),
-        // A file that is too large or unreadable is kept here and reported later.
-        None => true,
+    let is_marked = |path: &Path| match places::read(path, MAX_SEARCHED_BYTES) {
+        Ok(bytes) => markers.iter().any(|marker| marker.find(&bytes).is_some()),
+        // An unreadable file is kept here and reported later.
+        Err(_) => true,
     };
     let rust = workspace.files.iter().filter(|file| has_ending(&file.path, &["rs"]));
     rust.filter(|file| is_marked(&file.path)).map(|file| (file.path.clone(), file.package)).collect()
@@ -155,10 +171,7 @@ impl<'a> Extractor<'a> {
             names: UnitNames::default(),
         };
         for (path, package) in files {
-            if let Err(reason) = extractor.add(path, *package) {
-                let name = display_path(path, &workspace.root);
-                extractor.strings.notes.push(format!("`{name}` is not looked into: {reason}"));
-            }
+            extractor.add(path, *package);
         }
         extractor.asked_for = extractor.code.files.len();
         extractor.code.expand_macros();
@@ -169,17 +182,40 @@ impl<'a> Extractor<'a> {
         extractor
     }
 
-    fn add(&mut self, path: &Path, package: Option<usize>) -> Result<(), String> {
-        let length = fs_err::metadata(path).map_err(|error| error.to_string())?.len();
+    fn add(&mut self, path: &Path, package: Option<usize>) {
+        if let Err(unread) = self.read(path).and_then(|file| self.code.add(&file, package)) {
+            self.without_its_texts(path);
+            self.strings.unread.push(unread);
+            return;
+        }
+        if self.code.files.last().is_some_and(|file| file.rust.is_too_deep) {
+            let name = display_path(path, &self.workspace.root);
+            self.strings.notes.push(format!("`{name}` is not looked into: parts of it are nested too deeply"));
+        }
+    }
+
+    fn read(&self, path: &Path) -> Result<Arc<SourceFile>, Unresolved> {
+        let unread = |reason: String| unread(path, &self.workspace.root, reason);
+        let length = fs_err::metadata(path).map_err(|error| unread(cannot_be_read(&error)))?.len();
         if length > MAX_RUST_BYTES {
-            return Err(format!("it has {length} bytes, more than Rust code has"));
+            return Err(unread(format!("it has {length} bytes, more than the {MAX_RUST_BYTES} of Rust code")));
         }
-        let file = SourceFile::read(path, &self.workspace.root).map_err(|error| error.to_string())?;
-        self.code.add(&file, package).map_err(|_| "it is not Rust".to_string())?;
-        match self.code.files.last() {
-            Some(file) if file.rust.is_too_deep => Err("parts of it are nested too deeply".to_string()),
-            _ => Ok(()),
+        SourceFile::read(path, &self.workspace.root).map_err(|error| unread(cannot_be_read(&error)))
+    }
+
+    /// Takes the `.cu` files that an unread file includes for texts of Rust code: nvcc would compile them as nobody
+    /// does.
+    fn without_its_texts(&mut self, path: &Path) {
+        let bytes = places::read(path, MAX_SEARCHED_BYTES).unwrap_or_default();
+        if memmem::find(&bytes, b"include_").is_none() {
+            return;
         }
+        let files = self.workspace.files.iter().filter(|file| has_ending(&file.path, &["cu"]));
+        let is_named = |file: &&DiscoveredFile| {
+            let name = file.path.file_name().and_then(|name| name.to_str()).map(|name| format!("{name}\""));
+            name.is_some_and(|name| memmem::find(&bytes, name.as_bytes()).is_some())
+        };
+        self.strings.files.extend(files.filter(is_named).map(|file| file.path.clone()));
     }
 
     fn run(mut self) -> Strings {
@@ -210,6 +246,7 @@ impl<'a> Extractor<'a> {
         for file in 0..asked_for {
             self.leftovers(file, &reached);
         }
+        self.strings.unread.append(&mut self.code.unread_files);
         self.strings
     }
 
@@ -226,12 +263,16 @@ impl<'a> Extractor<'a> {
             Origin::Literal(span) => {
                 (format!("{}:{}", span.file.display, span.start_line()), span.file.path.clone(), span.start)
             }
-            Origin::File(file) => (file.display.clone(), file.path.clone(), 0),
+            Origin::File(file, _) => (file.display.clone(), file.path.clone(), 0),
         };
         self.strings.files.extend(folded.files);
         let is_at_call = match &origin {
             Origin::Literal(span) => span.file.path == use_span.file.path && use_span.range().contains(&span.start),
-            Origin::File(_) => false,
+            Origin::File(..) => false,
+        };
+        let included_at = match origin {
+            Origin::File(_, place) => place,
+            Origin::Literal(_) => None,
         };
         // Equal text with other options is another unit. The first literal alone is not enough as a key: pieces around
         // it change the text.
@@ -256,6 +297,7 @@ impl<'a> Extractor<'a> {
                 Compiled::ByDriver(options) => UnitCode::Ptx { text: folded.text, options },
             },
             use_site: (!is_at_call).then_some(use_span),
+            included_at,
             launches: Vec::new(),
         });
     }
@@ -547,7 +589,7 @@ fn file_at(
     if workspace.may_read(&found) && lmem_unit::machine::is_machine_code(&found) {
         return Some(Outcome::Machine { path: found, span: use_span });
     }
-    Some(match folder.file(&found, path) {
+    Some(match folder.file(&found, path, None) {
         // The driver accepts only PTX and machine code.
         Ok(folded) if !marker::is_ptx(folded.text.as_str()) && !has_ending(&found, &["ptx"]) => {
             let reason = format!("it loads `{path}`, which is neither PTX nor machine code");

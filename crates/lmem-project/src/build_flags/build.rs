@@ -4,7 +4,7 @@
 //! crate passes `-G` to nvcc, which puts every variable into local memory.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::BufReader;
+use std::io::{self, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,6 +16,7 @@ use cargo_metadata::diagnostic::DiagnosticLevel;
 
 use lmem_base::process::{self, End};
 
+use super::record::removed;
 use super::stand_in::ShadowToolkit;
 use super::{Asked, CaptureError};
 use crate::discover::packages::Package;
@@ -89,6 +90,19 @@ fn out_dirs(messages: impl std::io::BufRead) -> BTreeMap<String, BTreeSet<PathBu
     folders
 }
 
+/// Removes what cargo keeps of a build script's run, so that the script runs again and has nothing to skip.
+pub fn forget(target: &Path, out_dir: &Path) -> io::Result<()> {
+    let run = out_dir.parent().filter(|run| run.starts_with(target) && *run != target);
+    let Some((run, (builds, name))) = run.and_then(|run| Some((run, (run.parent()?, run.file_name()?)))) else {
+        return Ok(());
+    };
+    // Without its fingerprint, cargo does not take the run for done.
+    if let Some(profile) = builds.parent().filter(|_| builds.ends_with("build")) {
+        removed(&profile.join(".fingerprint").join(name))?;
+    }
+    removed(run)
+}
+
 /// Ties a target folder to a records folder. Cargo skips build scripts whose result it knows, and only our records tell
 /// what they compiled. So if the records are not those of the last build, the build starts over.
 fn tie(target: &Path, records: &Path) -> Result<(), CaptureError> {
@@ -130,6 +144,24 @@ mod tests {
         fs_err::remove_dir_all(&records).unwrap();
         tie(&target, &records).unwrap();
         assert!(!target.join("x").exists() && records.is_dir());
+    }
+
+    #[test]
+    fn only_the_run_of_one_script_is_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target/lmem");
+        let release = target.join("release");
+        for path in ["build/a-1/out", "build/a-2", "build/b-1/out", ".fingerprint/a-1", ".fingerprint/b-1"] {
+            fs_err::create_dir_all(release.join(path)).unwrap();
+        }
+        forget(&target, &release.join("build/a-1/out")).unwrap();
+        forget(&target, &release.join("build/gone-1/out")).unwrap();
+        let is_there = |path: &str| release.join(path).is_dir();
+        assert!(!is_there("build/a-1") && !is_there(".fingerprint/a-1"));
+        assert!(is_there("build/a-2") && is_there("build/b-1/out") && is_there(".fingerprint/b-1"));
+        forget(&target, &folder.path().join("out")).unwrap();
+        forget(&target, &target.join("out")).unwrap();
+        assert!(target.is_dir());
     }
 
     #[test]

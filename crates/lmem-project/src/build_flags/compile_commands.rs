@@ -3,11 +3,13 @@
 //! The file is part of the workspace and not trusted, so its flags follow the rules of a manifest's: those that name a
 //! program or write files are left out. Format: clang's "JSON Compilation Database Format Specification".
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use lmem_base::places::{self, Places, tree_of};
+use lmem_base::source::display_path;
 
 use super::arguments::Invocation;
 use super::record::ResponseFiles;
@@ -36,15 +38,19 @@ struct Entry {
 pub struct Commands {
     pub invocations: Vec<Invocation>,
     pub notes: Vec<String>,
-    is_found: bool,
+    /// The databases that were read.
+    pub databases: Vec<PathBuf>,
+    /// Which of several builds was chosen.
+    pub choices: Vec<String>,
 }
 
-/// The databases of a folder: those at the usual paths, else that of the first build folder that has one.
-fn in_folder(folder: &Path) -> Vec<PathBuf> {
-    let usual: Vec<PathBuf> = PLACES.iter().map(|place| folder.join(place)).filter(|path| path.exists()).collect();
-    if !usual.is_empty() {
-        return usual;
-    }
+/// The databases at the usual paths of a folder.
+fn usual(folder: &Path) -> Vec<PathBuf> {
+    PLACES.iter().map(|place| folder.join(place)).filter(|path| path.exists()).collect()
+}
+
+/// The databases of the build folders in a folder, by name.
+fn of_builds(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let is_build = |name: &str| BUILD_FOLDERS.iter().any(|start| name.starts_with(start));
     let mut builds: Vec<PathBuf> = entries
@@ -53,7 +59,6 @@ fn in_folder(folder: &Path) -> Vec<PathBuf> {
         .filter(|path| path.exists())
         .collect();
     builds.sort();
-    builds.truncate(1);
     builds
 }
 
@@ -61,20 +66,53 @@ impl Commands {
     /// Reads the databases of some folders.
     pub fn read(folders: &[&Path]) -> Self {
         let mut commands = Self::default();
-        let mut paths: Vec<PathBuf> = folders.iter().flat_map(|folder| in_folder(folder)).collect();
-        paths.sort();
-        paths.dedup();
-        commands.is_found = !paths.is_empty();
-        paths.iter().for_each(|path| commands.add(path));
+        let folders: BTreeSet<&Path> = folders.iter().copied().collect();
+        for folder in folders {
+            match usual(folder) {
+                paths if paths.is_empty() => commands.add_one_of(&of_builds(folder), folder),
+                paths => paths.iter().for_each(|path| commands.add(path)),
+            }
+        }
         commands
     }
 
-    /// Whether no database was found.
-    pub fn is_none(&self) -> bool {
-        !self.is_found
+    /// Reads one of several builds of the same sources: the first that is not for debugging, where each variable is in
+    /// local memory.
+    fn add_one_of(&mut self, paths: &[PathBuf], folder: &Path) {
+        let builds = paths.iter().map(|path| {
+            let mut build = Self::default();
+            build.add(path);
+            build
+        });
+        let mut builds: Vec<Self> = builds.collect();
+        let release = builds.iter().position(|build| !build.is_debug()).unwrap_or(0);
+        if builds.is_empty() {
+            return;
+        }
+        let chosen = builds.swap_remove(release);
+        if paths.len() > 1 {
+            let name = |path: &PathBuf| format!("`{}`", display_path(path.parent().unwrap_or(path), folder));
+            let names: Vec<String> = paths.iter().map(name).collect();
+            let all = names.join(", ");
+            let one = &names[release];
+            self.choices
+                .push(format!("{all} have compile commands: those of {one} are used; `-p FOLDER` takes others"));
+        }
+        self.invocations.extend(chosen.invocations);
+        self.notes.extend(chosen.notes);
+        self.databases.extend(chosen.databases);
+    }
+
+    fn is_debug(&self) -> bool {
+        let is_flag = |flag: &String| matches!(flag.as_str(), "-G" | "--device-debug" | "-device-debug");
+        self.invocations.iter().any(|invocation| invocation.flags.iter().any(is_flag))
     }
 
     fn add(&mut self, path: &Path) {
+        if self.databases.iter().any(|known| known == path) {
+            return;
+        }
+        self.databases.push(path.to_path_buf());
         let tree = Places::new(path.parent().map(tree_of));
         // The messages of parse errors quote the file, so only files of the checked tree are read.
         let text = match tree.hold(path) {
@@ -133,6 +171,35 @@ fn is_nvcc(program: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_several_builds_the_one_that_is_not_for_debugging_is_taken_and_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let build = |name: &str, flags: &str| {
+            let text = format!(r#"[{{"directory": "/w", "file": "a.cu", "command": "nvcc {flags} -c a.cu"}}]"#);
+            fs_err::create_dir_all(folder.path().join(name)).unwrap();
+            fs_err::write(folder.path().join(name).join(PLACES[0]), text).unwrap();
+        };
+        let read = |folders: &[&Path]| {
+            let commands = Commands::read(folders);
+            let flags = commands.invocations.iter().map(|found| found.flags.join(" ")).collect::<Vec<_>>();
+            (flags, commands.choices)
+        };
+        build("build-debug", "-G");
+        assert_eq!(read(&[folder.path()]), (vec!["-G".to_string()], Vec::new()));
+        build("build-release", "-O3 -DNDEBUG");
+        let (flags, choices) = read(&[folder.path()]);
+        assert_eq!(flags, ["-O3 -DNDEBUG"]);
+        assert_eq!(
+            choices,
+            [
+                "`build-debug`, `build-release` have compile commands: those of `build-release` are used; `-p FOLDER` takes others"
+            ]
+        );
+        assert_eq!(read(&[&folder.path().join("build-debug")]), (vec!["-G".to_string()], Vec::new()));
+        build("build", "-O1");
+        assert_eq!(read(&[folder.path()]), (vec!["-O1".to_string()], Vec::new()));
+    }
 
     #[test]
     fn commands_of_nvcc_are_taken_and_dangerous_flags_are_not() {

@@ -90,6 +90,8 @@ pub struct BuildFlags {
     outputs: Vec<Output>,
     /// Packages whose build scripts were run.
     pub scripts: BTreeSet<String>,
+    /// The compilation databases that were read.
+    pub databases: Vec<PathBuf>,
     /// Remarks that are always shown.
     pub notes: Vec<String>,
     /// Remarks that `-v` shows.
@@ -186,6 +188,7 @@ pub fn capture(
         let folders: Vec<&Path> = packages.iter().map(|package| package.root.as_path()).collect();
         let times = FileTimes::note(&folders, packages[0].output_folders());
         let run = stamp();
+        store.forget_changed(&packages, &packages[0].capture_folder())?;
         let built = build::build(&packages, asked, &shadow, &store.records, &run, cancel);
         for path in times.restore() {
             flags.notes.push(format!("a build script changed `{}`", display_path(&path, &workspace.root)));
@@ -194,7 +197,12 @@ pub fn capture(
         let mut failed: BTreeSet<PathBuf> = BTreeSet::new();
         if built.failed {
             let seen = seen_of_failed(&packages, &Records::new(store.records.clone()).read(), &run, &built);
+            let kept = kept_from_before(&packages, &store.scripts(), &built);
             flags.notes.push(match seen.is_empty() {
+                true if !kept.is_empty() => {
+                    let kept = kept.join("`, `");
+                    format!("cargo reported errors: the flags of `{kept}` are those of an earlier capture")
+                }
                 true => "cargo reported errors: flags of what was not built are not known".to_string(),
                 false => format!(
                     "the build failed: the flags of the compiler calls up to there are used ({})",
@@ -211,12 +219,21 @@ pub fn capture(
         flags.scripts.extend(ran.map(|package| package.name.clone()));
         scripts.failed.retain(|folder| !built.out_dirs.values().any(|folders| folders.contains(folder)));
         scripts.failed.extend(failed);
+        // A script that was not run in full still counts as changed.
+        let ran = packages.iter().filter(|package| built.out_dirs.contains_key(&package.id));
+        scripts.content.extend(ran.map(|package| (package.id.clone(), content_of(package))));
         scripts.out_dirs.extend(built.out_dirs);
-        scripts.content.extend(packages.iter().map(|package| (package.id.clone(), content_of(package))));
         store.put(&scripts).map_err(CaptureError::io("what was captured cannot be kept"))?;
         take_records(&mut flags, &store, &scripts);
     }
     Ok(with_compile_commands(flags, workspace))
+}
+
+/// The packages that this build did not reach and an earlier one did: their build scripts are still the same.
+fn kept_from_before<'a>(packages: &[&'a Package], scripts: &Scripts, built: &build::Build) -> Vec<&'a str> {
+    let is_kept =
+        |package: &&&Package| scripts.out_dirs.contains_key(&package.id) && !built.out_dirs.contains_key(&package.id);
+    packages.iter().filter(is_kept).map(|package| package.name.as_str()).collect()
 }
 
 /// By package id, the names and the `OUT_DIR` folders of build scripts that called nvcc in this build and then failed.
@@ -270,17 +287,22 @@ fn take_records(flags: &mut BuildFlags, store: &Store, scripts: &Scripts) {
 /// Adds the flags of a compilation database for files that no build script is known to compile.
 fn with_compile_commands(mut flags: BuildFlags, workspace: &Workspace) -> BuildFlags {
     let roots = workspace.packages.iter().map(|package| package.root.as_path());
-    let named = workspace.build_folders.iter().map(PathBuf::as_path);
-    let folders: Vec<&Path> = named.chain(roots).chain([workspace.root.as_path()]).collect();
+    // A build that was named is the only one, as for clang's tools.
+    let folders: Vec<&Path> = match workspace.build_folders.as_slice() {
+        [] => roots.chain([workspace.root.as_path()]).collect(),
+        named => named.iter().map(PathBuf::as_path).collect(),
+    };
     let commands = Commands::read(&folders);
     let is_cmake = workspace.root.join("CMakeLists.txt").is_file();
-    if commands.is_none() && is_cmake && workspace.files.iter().any(|file| has_ending(&file.path, &["cu"])) {
+    if commands.databases.is_empty() && is_cmake && workspace.files.iter().any(|file| has_ending(&file.path, &["cu"])) {
         flags.notes.push(
             "there is no `compile_commands.json`, so that flags are assumed: `cmake -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON` writes it"
                 .to_string(),
         );
     }
     flags.details.extend(commands.notes);
+    flags.notes.extend(commands.choices);
+    flags.databases = commands.databases;
     let captured: BTreeSet<PathBuf> = flags.by_file.keys().cloned().collect();
     for mut invocation in commands.invocations {
         invocation.inputs.retain(|input| !captured.contains(input));
@@ -363,6 +385,24 @@ impl Store {
         };
         let file = locked().map_err(CaptureError::io("the folder of the records cannot be locked"))?;
         if cancel.load(Ordering::Relaxed) { Err(CaptureError::Interrupted) } else { Ok(file) }
+    }
+
+    /// Removes the records and builds of build scripts that have changed: what they compiled before says nothing of what
+    /// they compile now, and a script that skips files it has already compiled would hide their flags.
+    fn forget_changed(&self, packages: &[&Package], target: &Path) -> Result<(), CaptureError> {
+        let mut scripts = self.scripts();
+        let is_changed =
+            |package: &&&Package| scripts.content.get(&package.id).is_some_and(|known| *known != content_of(package));
+        let changed: Vec<&Package> = packages.iter().filter(is_changed).copied().collect();
+        let records = Records::new(self.records.clone());
+        for out_dir in changed.iter().filter_map(|package| scripts.out_dirs.remove(&package.id)).flatten() {
+            let forgotten = records.forget(&out_dir).and_then(|()| build::forget(target, &out_dir));
+            forgotten.map_err(CaptureError::io("an older build cannot be removed"))?;
+        }
+        match changed.is_empty() {
+            true => Ok(()),
+            false => self.put(&scripts).map_err(CaptureError::io("what was captured cannot be kept")),
+        }
     }
 
     fn put(&self, scripts: &Scripts) -> io::Result<()> {

@@ -198,6 +198,14 @@ impl Records {
         write_whole(&folder.join(format!("{name}.json")), &serde_json::to_vec(record)?)
     }
 
+    /// Removes the records of a build script.
+    ///
+    /// # Errors
+    /// They cannot be removed.
+    pub fn forget(&self, out_dir: &Path) -> io::Result<()> {
+        removed(&self.folder.join(hash(&[&out_dir.to_string_lossy()])))
+    }
+
     /// All readable records, without those of files that a later build compiled again.
     ///
     /// A build script that runs again may skip unchanged files. So a record stays valid until there is a newer one for
@@ -221,6 +229,14 @@ impl Records {
         }
         records.retain(|record| keys(record).iter().any(|key| newest.get(key) == Some(&record.run)));
         records
+    }
+}
+
+/// Removes a folder, which need not be there.
+pub(super) fn removed(folder: &Path) -> io::Result<()> {
+    match fs_err::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 

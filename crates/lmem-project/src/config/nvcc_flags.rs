@@ -16,7 +16,7 @@ pub enum FlagError {
     Unsafe { flag: String, reason: &'static str },
     #[error("`{flag}` holds a character that a shell would act on, and nvcc starts its tools through one")]
     Shell { flag: String },
-    #[error("`{flag}` chooses the architecture: use `arch = \"sm_90\"` for that")]
+    #[error("`{flag}` chooses the architecture: use `arch = \"sm_90\"` in the settings, or `--arch sm_90`")]
     Architecture { flag: String },
     #[error("`{flag}` chooses what nvcc writes, and checking needs a cubin: leave it out")]
     Output { flag: String },
@@ -26,7 +26,7 @@ pub enum FlagError {
     NoValue { flag: String },
     #[error("`{flag}` is no flag: name one flag, and its value, per item of the list")]
     NoFlag { flag: String },
-    #[error("`{flag}` is not among the flags that a manifest may set{}", hint(.near))]
+    #[error("`{flag}` is not among the flags that may be set here{}", hint(.near))]
     Unknown { flag: String, near: Option<&'static str> },
 }
 

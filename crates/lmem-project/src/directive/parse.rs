@@ -133,7 +133,10 @@ pub fn parse(words: &str, known_lints: &[&str]) -> Result<Parsed, DirectiveProbl
                 after
             }
             ("", "") => return Err(DirectiveProblem::Form("the closing parenthesis is missing")),
-            ("", _) => return Err(DirectiveProblem::Form("between the parentheses stand names of lints")),
+            ("", _) => {
+                let form = "between the parentheses stand names of lints, and `reason = \"…\"` after them";
+                return Err(DirectiveProblem::Form(form));
+            }
             (name, after) => {
                 lints.push(known_lint(name, known_lints)?);
                 after
@@ -169,7 +172,7 @@ fn parse_budget(text: &str) -> Result<Parsed, DirectiveProblem> {
         let (name, after) = rest.split_at(name_end);
         rest = match (name, after.trim_start()) {
             ("", "") => return Err(form("the closing parenthesis is missing")),
-            ("", _) => return Err(form("between the parentheses stand limits")),
+            ("", _) => return Err(form("between the parentheses stand limits, such as `stack = 0, registers <= 64`")),
             ("reason", after) if after.starts_with('=') => {
                 let (text, after) = quoted(&after[1..])?;
                 reason = Some(text);

@@ -88,6 +88,11 @@ fn asked(manifest: &Path, program: PathBuf) -> Result<String, DiscoverError> {
     Ok(text.lines().find(|line| line.starts_with('{')).unwrap_or_default().to_string())
 }
 
+/// Whether there is a cargo to ask.
+pub(super) fn is_there() -> bool {
+    program().is_some()
+}
+
 /// The `cargo` that started this process, else the first one on `PATH`.
 fn program() -> Option<PathBuf> {
     let ours = std::env::var_os("CARGO").map(PathBuf::from).filter(|path| path.is_absolute());

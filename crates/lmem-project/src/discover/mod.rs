@@ -59,8 +59,8 @@ pub struct Workspace {
     pub notes: Vec<String>,
     /// Packages with CUDA files that the selected packages build but no run on this workspace checks. Always reported.
     pub left_out: Vec<String>,
-    /// Sources that cannot be checked, and why. A kernel must not escape a check by its file's name, so this fails it.
-    pub refused: Vec<String>,
+    /// What cannot be checked. A kernel must not escape a check by its file's name, so this fails it.
+    pub refused: Vec<Refused>,
     /// Settings that match nothing.
     pub unmatched: Vec<Unmatched>,
     /// Flags from the command line for all `.cu` files, in addition to their own.
@@ -69,6 +69,14 @@ pub struct Workspace {
     pub build_folders: Vec<PathBuf>,
     /// The folders that belong to the checked tree: only text in them may be included and shown.
     pub places: Places,
+}
+
+/// A source that cannot be checked, or settings that cannot be read.
+#[derive(Debug, Clone)]
+pub struct Refused {
+    pub message: String,
+    /// What to do.
+    pub help: &'static str,
 }
 
 /// A `.cu`, `.rs`, `.ptx`, `.cubin` or `.fatbin` file.
@@ -97,6 +105,8 @@ pub enum DiscoverError {
     Glob { spec: String, source: globset::Error },
     #[error("there is no file or folder `{}`", .0.display())]
     NoFile(PathBuf),
+    #[error("there is nothing to check in `{}`", .folder.display())]
+    Nothing { folder: PathBuf, hint: &'static str },
     #[error("`{}` cannot be checked: {reason}", .path.display())]
     NotAccepted { path: PathBuf, reason: &'static str },
     #[error(transparent)]
@@ -144,10 +154,13 @@ impl Workspace {
 pub fn discover(scope: &Scope) -> Result<Workspace, DiscoverError> {
     let mut finding = match packages::root_without_cargo(scope) {
         Some(root) if scope.paths.is_empty() => {
-            of_paths(&Scope { paths: vec![root.clone()], current_folder: root, ..scope.clone() })?
+            of_paths(&Scope { paths: vec![root.clone()], current_folder: root, ..scope.clone() })?.0
         }
         _ if scope.paths.is_empty() => of_packages(scope)?,
-        _ => of_paths(scope)?,
+        _ => match of_paths(scope)? {
+            (_, Some(empty)) => return Err(empty),
+            (finding, None) => finding,
+        },
     };
     finding.leave_out_unsafe_paths()?;
     finding.leave_out_headers();
@@ -163,7 +176,7 @@ struct Finding {
     headers: Vec<PathBuf>,
     notes: Vec<String>,
     left_out: Vec<String>,
-    refused: Vec<String>,
+    refused: Vec<Refused>,
     /// Paths that `exclude` leaves out.
     excluded: Vec<PathBuf>,
     unmatched: Vec<Unmatched>,
@@ -200,7 +213,8 @@ fn of_packages(scope: &Scope) -> Result<Finding, DiscoverError> {
     Ok(finding)
 }
 
-fn of_paths(scope: &Scope) -> Result<Finding, DiscoverError> {
+/// The files of paths, and the error for a folder that has none.
+fn of_paths(scope: &Scope) -> Result<(Finding, Option<DiscoverError>), DiscoverError> {
     let mut projects = Projects::default();
     projects.memory.clone_from(&scope.memory);
     let mut finding = Finding {
@@ -214,11 +228,13 @@ fn of_paths(scope: &Scope) -> Result<Finding, DiscoverError> {
         excluded: Vec::new(),
         unmatched: Vec::new(),
     };
+    let mut empty = None;
     for path in &scope.paths {
         let path = normalize(&scope.current_folder.join(path));
         let metadata = std::fs::metadata(&path).map_err(|_| DiscoverError::NoFile(path.clone()))?;
         if metadata.is_dir() {
-            finding.walk_folder(&path, &mut projects)?;
+            let is_empty = finding.walk_folder(&path, &mut projects)?;
+            empty = empty.or_else(|| is_empty.then(|| nothing_in(path, &finding)));
         } else {
             accept(&path, metadata.is_file())?;
             finding.add(path, true, &mut projects)?;
@@ -228,8 +244,24 @@ fn of_paths(scope: &Scope) -> Result<Finding, DiscoverError> {
         finding.root = root;
     }
     finding.notes.append(&mut projects.notes);
+    for (manifest, reason) in projects.broken {
+        let name = display_path(&manifest, &finding.root);
+        let message = format!("`{name}` cannot be used, so that its settings are not known: {reason}");
+        finding.refused.push(Refused { message, help: "`cargo metadata` in its folder says what is wrong" });
+    }
     finding.packages = projects.packages;
-    Ok(finding)
+    Ok((finding, empty))
+}
+
+/// The error for a folder that was named and has nothing to check: a check of nothing must not look like a clean one.
+fn nothing_in(folder: PathBuf, finding: &Finding) -> DiscoverError {
+    let is_excluded = finding.excluded.iter().any(|path| path.starts_with(&folder) || folder.starts_with(path));
+    let hint = match (is_excluded, folder.join("compile_commands.json").is_file()) {
+        (true, _) => "`exclude` in the settings leaves its files out; a file that is named is checked",
+        (false, true) => "`-p FOLDER` takes the compile commands in it for the flags of the sources elsewhere",
+        (false, false) => "headers are checked with the `.cu` files that include them",
+    };
+    DiscoverError::Nothing { folder, hint }
 }
 
 fn accept(path: &Path, is_regular: bool) -> Result<(), DiscoverError> {
@@ -257,17 +289,23 @@ impl Finding {
         self.notes.append(&mut walk.notes);
     }
 
-    /// Adds a folder named on the command line with everything in it, nested packages too.
-    fn walk_folder(&mut self, folder: &Path, projects: &mut Projects) -> Result<(), DiscoverError> {
+    /// Adds a folder named on the command line with everything in it, nested packages too. Whether there is nothing.
+    fn walk_folder(&mut self, folder: &Path, projects: &mut Projects) -> Result<bool, DiscoverError> {
         let place = projects.place_of(folder)?;
         let mut walk = Walk::of_folder(&place.config, folder);
         walk.run(folder);
+        let mut is_empty = true;
         for path in walk.files {
-            self.add(path, false, projects)?;
+            self.add(path.clone(), false, projects)?;
+            match self.files.contains_key(&path) {
+                true => is_empty = false,
+                false => self.excluded.push(path),
+            }
         }
         self.headers.append(&mut walk.headers);
+        self.excluded.append(&mut walk.excluded);
         self.notes.append(&mut walk.notes);
-        Ok(())
+        Ok(is_empty)
     }
 
     fn add(&mut self, path: PathBuf, explicit: bool, projects: &mut Projects) -> Result<(), DiscoverError> {
@@ -291,7 +329,9 @@ impl Finding {
             if file.explicit {
                 return Err(DiscoverError::NotAccepted { path, reason });
             }
-            self.refused.push(format!("`{}` is not checked: {reason}", display_path(&path, &self.root)));
+            let message = format!("`{}` is not checked: {reason}", display_path(&path, &self.root));
+            let help = "rename it, or leave it out with `exclude` in `[package.metadata.lmem]`";
+            self.refused.push(Refused { message, help });
         }
         Ok(())
     }

@@ -289,6 +289,8 @@ fn matching<'a>(
 pub(super) struct Projects {
     pub packages: Vec<Package>,
     pub notes: Vec<String>,
+    /// Manifests that cannot be used.
+    pub broken: Vec<(PathBuf, String)>,
     /// Cache for the output of cargo.
     pub memory: Option<Arc<dyn Remember>>,
     places: BTreeMap<PathBuf, Place>,
@@ -340,7 +342,11 @@ impl Projects {
             Err(error) => {
                 let reason = error.to_string();
                 let reason = reason.split("\n\n").next().unwrap_or_default().replace('\n', " ");
-                self.notes.push(format!("`{}` is not used: {reason}", manifest.display()));
+                // Without cargo, no manifest can be read, and that is not the manifest's fault.
+                match cargo::is_there() {
+                    true => self.broken.push((manifest.to_path_buf(), reason)),
+                    false => self.notes.push(format!("`{}` is not used: {reason}", manifest.display())),
+                }
                 return Ok(self.outside());
             }
         };

@@ -29,6 +29,29 @@ fn manifest(name: &str) -> String {
 }
 
 #[test]
+fn probes_of_compilers_are_not_sources() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = fs_err::canonicalize(folder.path()).unwrap();
+    for path in [
+        "lmem.toml",
+        "a.cu",
+        "build/CMakeFiles/4.4.4/CompilerIdCUDA/id.cu",
+        "build/meson-private/sanity.cu",
+        "build/gen.cu",
+    ] {
+        fs_err::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        fs_err::write(root.join(path), "").unwrap();
+    }
+    let workspace = discover(&Scope { current_folder: root.clone(), ..Scope::default() }).unwrap();
+    let names: Vec<String> = workspace.files.iter().map(|file| display_path(&file.path, &root)).collect();
+    assert_eq!(names, ["a.cu", "build/gen.cu"]);
+    // A probe that is named is checked all the same.
+    let paths = vec!["build/meson-private".into()];
+    let named = discover(&Scope { current_folder: root, paths, ..Scope::default() }).unwrap();
+    assert_eq!(named.files.len(), 1);
+}
+
+#[test]
 fn a_package_is_walked_without_what_is_not_its_own() {
     let folder = tree(&[
         ("Cargo.toml", &manifest("one")),
@@ -115,7 +138,7 @@ fn paths_in_packages_have_their_settings() {
 fn a_broken_manifest_breaks_no_plain_path_but_broken_settings_do() {
     let folder = tree(&[("Cargo.toml", "nonsense"), ("a.cu", "")]);
     let workspace = discover(&scope(folder.path(), &["a.cu"])).unwrap();
-    assert!(workspace.notes[0].contains("is not used"), "{:?}", workspace.notes);
+    assert!(workspace.refused[0].message.contains("cannot be used"), "{:?}", workspace.refused);
     let broken = manifest("one") + "[package.metadata.lmem]\nach = 1\n";
     let folder = tree(&[("Cargo.toml", &broken), ("src/lib.rs", ""), ("a.cu", "")]);
     for paths in [&["a.cu"][..], &[]] {

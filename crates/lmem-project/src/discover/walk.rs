@@ -149,8 +149,15 @@ impl Walk {
     }
 }
 
-/// `target` next to a manifest, and every folder marked as a cache (`CACHEDIR.TAG`), as cargo and Python mark theirs.
+/// Where build systems keep what they compile to probe a compiler: CMake, and Meson.
+const PROBES: [&str; 2] = ["CMakeFiles", "meson-private"];
+
+/// `target` next to a manifest, every folder marked as a cache (`CACHEDIR.TAG`), as cargo and Python mark theirs, and
+/// probes of a compiler.
 fn is_build_output(folder: &Path) -> bool {
+    if PROBES.iter().any(|name| folder.ends_with(name)) {
+        return true;
+    }
     let beside_manifest = || folder.parent().is_some_and(|parent| parent.join("Cargo.toml").is_file());
     folder.join("CACHEDIR.TAG").is_file() || (folder.ends_with("target") && beside_manifest())
 }

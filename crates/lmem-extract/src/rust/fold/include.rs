@@ -36,17 +36,17 @@ impl Folder<'_, '_> {
             let reason = format!("it includes `{path}`, which is machine code");
             return Err(Failure { reason, kind: FailureKind::Machine(included, place) });
         }
-        self.file(&included, path)
+        self.file(&included, path, Some(place))
     }
 
-    /// The text of a file.
+    /// The text of a file; `place` is that of the macro that includes it.
     ///
     /// # Errors
     /// The file does not exist, or must not be read.
-    pub fn file(&mut self, path: &Path, written: &str) -> Result<Folded, Failure> {
+    pub fn file(&mut self, path: &Path, written: &str, place: Option<Span>) -> Result<Folded, Failure> {
         let included = self.read(path, written).map_err(Failure::made)?;
         let files = BTreeSet::from([included.path.clone()]);
-        Ok(Folded { text: MappedText::from_file(&included), origin: Some(Origin::File(included)), files })
+        Ok(Folded { text: MappedText::from_file(&included), origin: Some(Origin::File(included, place)), files })
     }
 
     fn read(&mut self, path: &Path, written: &str) -> Result<Arc<SourceFile>, String> {

@@ -83,7 +83,8 @@ pub(super) struct Folded {
 #[derive(Debug, Clone)]
 pub(super) enum Origin {
     Literal(Span),
-    File(Arc<SourceFile>),
+    /// A file, and the macro that includes it.
+    File(Arc<SourceFile>, Option<Span>),
 }
 
 /// An expression with its file and its call stack.

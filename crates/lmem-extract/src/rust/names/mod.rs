@@ -16,16 +16,19 @@ use proc_macro2::{TokenStream, TokenTree};
 use lmem_base::places;
 use lmem_base::source::SourceFile;
 use lmem_project::discover::Workspace;
+use lmem_unit::Unresolved;
 
 pub(super) use self::functions::count_arguments;
-pub(super) use self::reading::read_rust;
 use self::reading::{Unread, Wanted};
 use super::scan::{Binding, Function, RustFile, Unknown, Value};
 use crate::rust::macros::workspace::Macros;
+use crate::rust::scan::scanner::place_of;
 use crate::rust::scan::tokens::split_at_commas;
 
 /// Limit on chains of imports.
 const MAX_STEPS: usize = 16;
+
+const NOT_RUST: &str = "it does not parse as Rust";
 
 /// A larger Rust file holds tables, not code that passes kernels on.
 pub(super) const MAX_RUST_BYTES: u64 = 4 << 20;
@@ -47,6 +50,8 @@ pub(super) struct Code<'a> {
     /// Number of files whose macros are expanded.
     expanded: usize,
     is_expanding: bool,
+    /// Files that were read on the way and do not lex.
+    pub unread_files: Vec<Unresolved>,
 }
 
 pub(super) struct CodeFile {
@@ -122,6 +127,7 @@ impl<'a> Code<'a> {
             functions: BTreeMap::new(),
             expanded: 0,
             is_expanding: false,
+            unread_files: Vec::new(),
         }
     }
 
@@ -129,8 +135,9 @@ impl<'a> Code<'a> {
     ///
     /// # Errors
     /// The file does not lex as Rust.
-    pub fn add(&mut self, file: &Arc<SourceFile>, package: Option<usize>) -> Result<(), proc_macro2::LexError> {
-        let rust = RustFile::scan(file)?;
+    pub fn add(&mut self, file: &Arc<SourceFile>, package: Option<usize>) -> Result<(), Unresolved> {
+        let broken = |error| Unresolved { span: place_of(&error, file), reason: NOT_RUST.to_string() };
+        let rust = RustFile::scan(file).map_err(broken)?;
         let (module, is_isolated) = self.module_of(&file.path, package);
         let definitions = self.macros.add(&rust, self.files.len(), package);
         self.modules.extend(module.iter().map(|name| (package, name.clone())));

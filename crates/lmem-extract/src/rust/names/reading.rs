@@ -107,9 +107,11 @@ impl Code<'_> {
         let (found, rest): (Vec<Unread>, Vec<Unread>) = unread.drain(..).partition(is_wanted);
         self.unread[group] = Some(rest);
         for Unread { path, .. } in found {
-            // A file that cannot be read or lexed defines no usable name.
-            if let Ok(file) = SourceFile::read(&path, &self.workspace.root) {
-                let _ = self.add(&file, package);
+            // What the name stands for may be lost with a file that does not lex.
+            if let Ok(file) = SourceFile::read(&path, &self.workspace.root)
+                && let Err(broken) = self.add(&file, package)
+            {
+                self.unread_files.push(broken);
             }
         }
         self.expand_macros();
@@ -131,6 +133,6 @@ impl Code<'_> {
 }
 
 /// The bytes of a Rust file; `None` if it is unreadable or too large.
-pub(in crate::rust) fn read_rust(path: &Path) -> Option<Vec<u8>> {
+fn read_rust(path: &Path) -> Option<Vec<u8>> {
     places::read(path, MAX_RUST_BYTES).ok()
 }

@@ -10,7 +10,7 @@ mod growing;
 mod items;
 mod lookup;
 pub mod patterns;
-mod scanner;
+pub(super) mod scanner;
 pub mod tokens;
 mod variables;
 

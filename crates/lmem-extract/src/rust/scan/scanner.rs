@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use proc_macro2::{Group, LexError, TokenStream, TokenTree};
 
-use lmem_base::source::SourceFile;
+use lmem_base::source::{SourceFile, Span};
 
 use super::items::implemented_type;
 use super::tokens::{ident, is_joint, is_mark, next_brace};
@@ -73,6 +73,15 @@ impl RustFile {
         scanner.found.functions.sort_by_key(|function| function.body.start);
         Ok(scanner.found)
     }
+}
+
+/// Where a file does not lex as Rust: an unknown token, or a bracket without its partner.
+pub(in crate::rust) fn place_of(error: &LexError, file: &Arc<SourceFile>) -> Span {
+    let text = file.text();
+    let at = (code_start(text) + error.span().byte_range().start).min(text.len());
+    // The error is at a character; only a broken map could give another offset.
+    let at = if text.is_char_boundary(at) { at } else { 0 };
+    Span::new(file, at..at + text[at..].chars().next().map_or(0, char::len_utf8))
 }
 
 /// The offset after a byte order mark and a `#!` line, which are not tokens.

@@ -297,9 +297,48 @@ fn hostile_text_ends_nothing() {
 }
 
 #[test]
-fn broken_files_are_noted() {
-    let extraction = of_package(&[("src/lib.rs", "fn f() { compile_ptx(\"open"), ("src/a.rs", "fn f() { \"open")]);
-    assert_eq!(extraction.notes, ["`src/lib.rs` is not looked into: it is not Rust"]);
+fn files_that_do_not_lex_are_unread_where_they_may_have_kernels() {
+    let extraction = of_package(&[
+        ("src/lib.rs", "mod a;\nfn f() { compile_ptx(1) }\nfn broken( {"),
+        ("src/a.rs", "fn f() { \"open"),
+    ]);
+    assert_eq!(unread(&extraction), ["src/lib.rs:3:12 it does not parse as Rust"]);
+}
+
+#[test]
+fn a_file_that_does_not_lex_is_unread_where_a_name_of_it_was_needed() {
+    let extraction = of_package(&[
+        ("src/lib.rs", "mod texts;\nfn f() { compile_ptx(texts::SCALE) }"),
+        ("src/texts.rs", "pub const SCALE: &str = \"a\";\n}"),
+        ("src/other.rs", "fn g() { ( }"),
+    ]);
+    assert_eq!(unread(&extraction), ["src/texts.rs:2:1 it does not parse as Rust"]);
+}
+
+#[test]
+fn a_text_that_unread_rust_code_includes_is_not_compiled_by_nvcc() {
+    let broken = "const K: &str = include_str!(\"reduce.cu\"); fn f() { compile_ptx(K) } }";
+    let extraction = of_package(&[("src/lib.rs", broken), ("src/reduce.cu", "int a;"), ("src/own.cu", "int a;")]);
+    let names: Vec<&str> = extraction.units.iter().map(|unit| unit.name.as_str()).collect();
+    assert_eq!(names, ["src/own.cu"]);
+}
+
+#[test]
+fn the_constant_that_includes_a_file_is_known_beside_the_call_that_takes_it() {
+    let code = "const K: &str = include_str!(\"k.cu\");\nfn f() { compile_ptx(K) }\n";
+    let extraction = of_package(&[("src/lib.rs", code), ("src/k.cu", KERNEL)]);
+    let unit = &extraction.units[0];
+    let line = |span: &Option<lmem_base::source::Span>| span.as_ref().map(lmem_base::source::Span::start_line);
+    assert_eq!((line(&unit.included_at), line(&unit.use_site)), (Some(1), Some(2)));
+}
+
+/// The place and reason of each unread file.
+fn unread(extraction: &Extraction) -> Vec<String> {
+    let line = |unread: &lmem_unit::Unresolved| {
+        let (line, column) = unread.span.line_column();
+        format!("{}:{line}:{column} {}", unread.span.file.display, unread.reason)
+    };
+    extraction.unread.iter().map(line).collect()
 }
 
 /// The manifest of a package with additional lines, such as dependencies.
