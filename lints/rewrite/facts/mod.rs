@@ -1,5 +1,7 @@
 //! Facts about the source that several rewrites need.
 
+pub mod accessed;
+pub mod callees;
 pub mod constness;
 pub mod evaluation;
 pub mod plain_type;
