@@ -245,7 +245,7 @@ mod tests {
         for (body, calls) in [
             (body, "f(a, b, 3); f(c, b, 9);"),
             // Another array, a part of one, and one of two.
-            (body, "f(b, a, 3);"),
+            (body, "f(b, b, 3);"),
             (body, "f(a + 1, b, 3);"),
             (body, "f(n ? a : b, b, 3);"),
             // A round beyond the extent that does something else.
