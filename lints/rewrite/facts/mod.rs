@@ -4,6 +4,7 @@ pub mod accessed;
 pub mod callees;
 pub mod constness;
 pub mod evaluation;
+pub mod integers;
 pub mod plain_type;
 pub mod purity;
 pub mod sites;

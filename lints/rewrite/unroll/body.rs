@@ -15,9 +15,9 @@ pub(super) fn has_meetings(tree: &SyntaxTree, body: Node<'_>) -> bool {
 }
 
 /// Whether each iteration accesses an element, or has no effect before it ends. Then an iteration beyond the extent is
-/// undefined or has no effect. `ends_loop` says whether an iteration without effects may also end the loop: where the
-/// iterations beyond the extent come first, those below it would not run.
-pub(super) fn is_inevitable(tree: &SyntaxTree, used: Node<'_>, body: Node<'_>, ends_loop: bool) -> bool {
+/// undefined or has no effect. `harmless` are the statements with which it may end: not `break` where the iterations
+/// beyond the extent come first, because those below it would not run.
+pub(in crate::rewrite) fn is_inevitable(tree: &SyntaxTree, used: Node<'_>, body: Node<'_>, harmless: &[Kind]) -> bool {
     let Some(expression) = full_expression(used, body).filter(|_| !has_entries(body)) else { return false };
     if !is_unconditional(tree, used, body) || !is_accessed(tree, used) {
         return false;
@@ -31,7 +31,7 @@ pub(super) fn is_inevitable(tree: &SyntaxTree, used: Node<'_>, body: Node<'_>, e
     };
     let is_before = |exit: &Node<'_>| before.last().is_some_and(|last| exit.start_byte() < last.end_byte());
     exits.is_empty()
-        || (exits.iter().all(is_before) && before.iter().all(|statement| is_idle(tree, *statement, ends_loop)))
+        || (exits.iter().all(is_before) && before.iter().all(|statement| is_idle(tree, *statement, harmless)))
 }
 
 /// The whole expression or declaration in which an element is accessed.
@@ -60,10 +60,9 @@ fn has_entries(body: Node<'_>) -> bool {
 }
 
 /// A statement without effects except ending the iteration: `if (x > y) break;`, `const float v = in[i];`.
-fn is_idle(tree: &SyntaxTree, statement: Node<'_>, ends_loop: bool) -> bool {
+fn is_idle(tree: &SyntaxTree, statement: Node<'_>, harmless: &[Kind]) -> bool {
     match statement.kind() {
-        Kind::BreakStatement => ends_loop,
-        Kind::ContinueStatement => true,
+        Kind::BreakStatement | Kind::ContinueStatement => harmless.contains(&statement.kind()),
         Kind::Declaration => {
             // A constructor or a destructor may have effects.
             let type_node = statement.field(Field::Type);
@@ -76,10 +75,10 @@ fn is_idle(tree: &SyntaxTree, statement: Node<'_>, ends_loop: bool) -> bool {
             let condition = statement.field(Field::Condition);
             let parts = [statement.field(Field::Consequence), statement.field(Field::Alternative)];
             condition.is_some_and(|condition| is_pure(tree, condition))
-                && parts.into_iter().flatten().all(|part| is_idle(tree, part, ends_loop))
+                && parts.into_iter().flatten().all(|part| is_idle(tree, part, harmless))
         }
         Kind::CompoundStatement | Kind::ElseClause => {
-            statement.named_children().all(|child| is_idle(tree, child, ends_loop))
+            statement.named_children().all(|child| is_idle(tree, child, harmless))
         }
         _ => false,
     }

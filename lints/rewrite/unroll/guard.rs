@@ -66,9 +66,12 @@ impl ForLoop {
             let body = node.field(Field::Body)?;
             let all = tree.declarations(enclosing_function(node)?);
             let meant = |at: usize| resolve(&all, self.counter(), at).map(|found| found.range);
-            let rises = step(tree, node.field(Field::Update)?)? > 0;
+            let harmless: &[Kind] = match step(tree, node.field(Field::Update)?)? > 0 {
+                true => &[Kind::BreakStatement, Kind::ContinueStatement],
+                false => &[Kind::ContinueStatement],
+            };
             let is_own = meant(used.start_byte()) == meant(body.start_byte());
-            Some(is_own && is_inevitable(tree, used, body, rises))
+            Some(is_own && is_inevitable(tree, used, body, harmless))
         };
         accesses().unwrap_or(false)
     }

@@ -1,7 +1,7 @@
 //! Unrolls loops over an array, so that its indices become constant.
 
-mod body;
-mod bound;
+pub(super) mod body;
+pub(super) mod bound;
 pub mod for_loop;
 mod guard;
 
