@@ -2,11 +2,13 @@
 
 pub mod accessed;
 pub mod callees;
+pub mod classes;
 pub mod constness;
 pub mod evaluation;
 pub mod integers;
 pub mod plain_type;
 pub mod purity;
 pub mod sites;
+pub mod sole;
 pub mod steady;
 pub mod text;
