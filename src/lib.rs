@@ -12,6 +12,7 @@ pub mod git;
 pub mod in_force;
 pub mod init;
 pub mod lsp;
+pub mod measure;
 pub mod report;
 pub mod run;
 pub mod sandbox;

@@ -12,10 +12,11 @@ use clap::{CommandFactory, Parser};
 
 use cargo_lmem::check::{CheckError, Outcome, Surroundings, check_in};
 use cargo_lmem::cli::{
-    CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, DiffArgs, ExplainArgs, InitArgs, MessageFormat,
-    RunArgs,
+    CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, DiffArgs, ExplainArgs, InitArgs, MeasureArgs,
+    MessageFormat, RunArgs,
 };
 use cargo_lmem::init::{Fate, InitError};
+use cargo_lmem::measure::{self, Bench};
 use cargo_lmem::{cache, cli, compile, fix, git, in_force, init, lsp, report, run, with_check};
 use cuda_toolkit::ToolkitError;
 use lmem_base::diagnostic::Severity;
@@ -41,6 +42,10 @@ fn main() -> ExitCode {
     if let Some(Command::NvrtcWorker) = arguments.command {
         return done(compile::nvrtc_worker().map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean));
     }
+    // As is this one, which may hang in a kernel.
+    if let Some(Command::GpuWorker) = arguments.command {
+        return done(measure::worker().map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean));
+    }
     if let Some(Command::Guardian) = arguments.command {
         guardian::serve(std::io::stdin().lock());
         return done(Exit::Clean);
@@ -60,6 +65,7 @@ fn main() -> ExitCode {
         Some(Command::Check(arguments)) => run_check(&arguments, &cancel),
         Some(Command::Run(arguments)) => return run_program(&arguments, &cancel),
         Some(Command::Diff(arguments)) => run_diff(&arguments, &cancel),
+        Some(Command::Measure(arguments)) => run_measure(&arguments, &cancel),
         Some(Command::Explain(arguments)) => explain(&arguments),
         Some(Command::Toolkit(arguments)) => cuda_toolkit::command::run(&arguments.command, None, &cancel)
             .map_or_else(|error| toolkit_error(&error), |()| Exit::Clean),
@@ -71,7 +77,9 @@ fn main() -> ExitCode {
         Some(Command::Init(arguments)) => initialize(&arguments),
         Some(Command::Completions { shell }) => write_text(&mut std::io::stdout().lock(), &cli::completions(shell)),
         Some(Command::Man { folder }) => write_manual(folder.as_deref()),
-        Some(Command::NvrtcWorker | Command::NvccStandIn { .. } | Command::Guardian) => Exit::Clean,
+        Some(Command::NvrtcWorker | Command::GpuWorker | Command::NvccStandIn { .. } | Command::Guardian) => {
+            Exit::Clean
+        }
     })
 }
 
@@ -150,6 +158,22 @@ fn run_diff(arguments: &DiffArgs, cancel: &AtomicBool) -> Exit {
         Exit::Findings => Exit::Clean,
         exit => exit,
     }
+}
+
+/// Checks for this machine's GPU, and times on it what was verified.
+fn run_measure(arguments: &MeasureArgs, cancel: &AtomicBool) -> Exit {
+    let mut check = match arguments.as_check() {
+        Ok(check) => check,
+        Err(message) => return check_error(&CheckError::Usage(message)),
+    };
+    let bench = match Bench::new(cancel) {
+        Ok(bench) => bench,
+        Err(error) => return complain(&error, Exit::Usage),
+    };
+    if check.arch.is_empty() {
+        check.arch = vec![bench.device.architecture.clone()];
+    }
+    checked(&check, Surroundings { bench: Some(&bench), ..Surroundings::default() }, cancel).0
 }
 
 fn checked(arguments: &CheckArgs, surroundings: Surroundings<'_>, cancel: &AtomicBool) -> (Exit, Option<ExitStatus>) {

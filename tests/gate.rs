@@ -45,6 +45,7 @@ fn main() {
         trial("the_index_counts_and_not_the_working_tree", the_index_counts_and_not_the_working_tree),
         trial("kernels_stand_beside_those_of_a_revision", kernels_stand_beside_those_of_a_revision),
         trial("histories_hide_nothing_and_bring_nothing_back", histories_hide_nothing_and_bring_nothing_back),
+        trial("settings_and_baselines_of_a_branch_hide_nothing", settings_and_baselines_of_a_branch_hide_nothing),
         trial("comments_are_written_for_what_is_found", comments_are_written_for_what_is_found),
         trial("settings_have_budgets_and_levels", settings_have_budgets_and_levels),
     ];
@@ -318,6 +319,37 @@ fn histories_hide_nothing_and_bring_nothing_back() -> Result<(), Failed> {
     fresh.git(&["add", "-A"])?;
     are(&fresh.lines(&["--staged"], 1)?, &["a.cu:3:9: error: `part`"])?;
     holds(table(&fresh, &[])?.1 == ["a.cu one new - 32"], "beside an empty tree")
+}
+
+fn settings_and_baselines_of_a_branch_hide_nothing() -> Result<(), Failed> {
+    let project = Project::new()?;
+    // The branch brings more bytes, and a baseline that knows them.
+    project.write("Cargo.toml", &format!("{MANIFEST}baseline = \"known.json\"\n"))?;
+    project.run(&["--write-baseline", "--baseline", "known.json"], 0)?;
+    project.commit()?;
+    project.write("inc/size.cuh", "#define SIZE 32\n")?;
+    project.run(&["--write-baseline"], 0)?;
+    are(&project.lines(&[], 0)?, &[])?;
+    // A baseline that allows more than there is can be an error.
+    let known = project.read("known.json")?;
+    project.write("known.json", &known.replace("128", "99999"))?;
+    are(&project.lines(&["-D", "warnings"], 0)?, &[])?;
+    let lines = project.lines(&["-D", "stale_baseline"], 1)?;
+    holds(lines.iter().any(|line| line.contains("the baseline can be tightened")), &format!("{lines:?}"))?;
+    project.write("known.json", &known)?;
+    are(&project.lines(SINCE, 1)?, &["kernels/a.cu:3:9: error: "])?;
+    project.git(&["checkout", "-q", "."])?;
+    // It leaves a file out, and takes more in it.
+    project.write("Cargo.toml", &format!("{MANIFEST}exclude = [\"kernels/b.cu\"]\n"))?;
+    let output = project.run(SINCE, 0)?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    holds(said.contains("`kernels/b.cu` is checked in `HEAD`, and now left out by the settings"), &said)?;
+    let output = project.run(&["diff", "--message-format", "human"], 0)?;
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    holds(table.contains("two"), &table)?;
+    // Another architecture is compared on its own.
+    project.write("Cargo.toml", &MANIFEST.replace("\"sm_90\"", "\"sm_90\", \"sm_80\""))?;
+    are(&project.lines(SINCE, 0)?, &[])
 }
 
 fn comments_are_written_for_what_is_found() -> Result<(), Failed> {

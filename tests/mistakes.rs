@@ -41,6 +41,7 @@ const TYPED: &[Mistake] = &[
     typed("lmem explain zzz", 2, "there is no lint `zzz`", "`cargo lmem explain` lists all of them"),
     typed("lmem --kernel [", 2, "`--kernel`", "unclosed"),
     typed("lmem --output no/such/x.txt", 2, "there is no folder `no/such`", "`mkdir -p no/such`"),
+    typed("lmem --output sarfi=x.sarif", 2, "there is no format `sarfi`", "did you mean `sarif`?"),
     typed("lmem --output src", 2, "it is a folder", "name a file in it"),
     typed("lmem --message-format xml", 2, "invalid value 'xml'", "possible values: human"),
     typed("lmem -p demmo", 2, "the workspace has no package `demmo`", "did you mean `demo`?"),
@@ -51,6 +52,8 @@ const TYPED: &[Mistake] = &[
     typed("lmem toolkit instal", 2, "unrecognized subcommand 'instal'", "'install'"),
     typed("lmem -v -q", 2, "cannot be used with", "--quiet"),
     typed("lmem -j 0", 2, "invalid value '0'", "1..="),
+    typed("lmem measure scan* reduce*", 2, "one name of kernels at a time: `scan*`, `reduce*`", "`{a,b}`"),
+    typed("lmem measure --no-verify", 2, "takes no `--no-verify`", "times what was verified"),
     typed("lmem run", 2, "required arguments were not provided", "<COMMAND>"),
     typed(
         "lmem --workspace --exclude demmo -D warnings",

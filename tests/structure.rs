@@ -26,6 +26,7 @@ const ROOMS: &[&str] = &[
     "src/git/",
     "src/init/",
     "src/main.rs",
+    "src/measure/",
     "src/with_check.rs",
     "src/run/",
     "src/sandbox.rs",

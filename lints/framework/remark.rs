@@ -15,7 +15,10 @@ pub struct Remark {
 /// The level name for all compiler warnings; each warning has its own code.
 pub const COMPILER_WARNING: &str = "compiler_warning";
 
-pub const ALL: [Remark; 10] = [
+/// The remark on a baseline that allows more than there is.
+pub const STALE_BASELINE: &str = "stale_baseline";
+
+pub const ALL: [Remark; 11] = [
     Remark {
         name: "unused_allow",
         severity: Severity::Warning,
@@ -80,6 +83,16 @@ It is mostly a typing error, by which flags are lost or files are checked that s
 `Cargo.toml`; `*` stops at `/`, and `**` does not.
 
 What to do: mend the pattern, or take it away.",
+    },
+    Remark {
+        name: STALE_BASELINE,
+        severity: Severity::Note,
+        documentation: "\
+The baseline allows more than there is: a finding is gone, or takes fewer bytes.
+
+What improved may come back unseen, up to what the baseline has. A run that did not check everything says nothing.
+
+What to do: `cargo lmem --write-baseline`, and commit it. `-D stale_baseline` makes that a must, so that a baseline only goes down.",
     },
     Remark {
         name: "not_analysed",

@@ -1,8 +1,9 @@
 //! Writes verified edits and checks again, until there is nothing left to write.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lmem_base::diagnostic::{Applicability, Diagnostic, FixTally, Suggestion};
+use lmem_base::diagnostic::{Applicability, Code, Diagnostic, FixTally, Suggestion};
 use lmem_base::words::plural;
 
 use super::{CheckError, Outcome, Talk};
@@ -19,13 +20,28 @@ pub struct Fixes {
     pub files: Vec<FixedFile>,
     /// Number of diagnostics that they fix.
     pub problems: usize,
+    /// Kernels whose spills they end.
+    spilling: BTreeSet<String>,
 }
 
 impl Fixes {
     pub(super) fn new(diagnostics: &[Diagnostic], chosen: &[usize]) -> Self {
         let suggestions = chosen.iter().filter_map(|index| proven(&diagnostics[*index]));
-        Self { files: fix::fixed_files(suggestions), problems: chosen.len() }
+        let spilling = chosen.iter().flat_map(|index| spilling_kernels(&diagnostics[*index]));
+        Self {
+            files: fix::fixed_files(suggestions),
+            problems: chosen.len(),
+            spilling: spilling.map(str::to_string).collect(),
+        }
     }
+}
+
+/// The kernels of a finding on spills. They get one edit a run: the next round would judge a further step by the
+/// figures of the first, and so write step by step what is refused as one.
+pub(super) fn spilling_kernels(diagnostic: &Diagnostic) -> impl Iterator<Item = &str> {
+    let is_spill = matches!(diagnostic.code, Code::Lint(name) if name.contains("spill"));
+    let evidence = diagnostic.evidence.as_ref().filter(|_| is_spill);
+    evidence.into_iter().flat_map(|evidence| &evidence.kernels).map(|kernel| kernel.mangled.as_str())
 }
 
 fn proven(diagnostic: &Diagnostic) -> Option<&Suggestion> {
@@ -71,13 +87,14 @@ fn leave_out_foreign(outcome: &mut Outcome, talk: &Talk) {
 /// A file cannot be written, or a check fails.
 pub(super) fn converge(
     first: Outcome,
-    again: impl Fn() -> Result<Outcome, CheckError>,
+    again: impl Fn(&BTreeSet<String>) -> Result<Outcome, CheckError>,
     cancel: &AtomicBool,
     talk: &Talk,
 ) -> Result<Outcome, CheckError> {
     let mut outcome = first;
     let mut tally = FixTally { is_written: true, ..FixTally::default() };
-    let mut names = std::collections::BTreeSet::new();
+    let mut names = BTreeSet::new();
+    let mut settled = BTreeSet::new();
     for _ in 0..MAX_ROUNDS {
         leave_out_foreign(&mut outcome, talk);
         if outcome.fixes.files.is_empty() {
@@ -92,7 +109,8 @@ pub(super) fn converge(
             names.insert(fixed.file.display.clone());
         }
         tally.problems += outcome.fixes.problems;
-        outcome = again()?;
+        settled.append(&mut outcome.fixes.spilling);
+        outcome = again(&settled)?;
     }
     tally.files = names.len();
     if !outcome.fixes.files.is_empty() {

@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use lmem_base::diagnostic::{Code, Report};
+use lmem_base::diagnostic::{BaselineTally, Code, Diagnostic, Help, Report, Severity};
 use lmem_base::source::display_path;
 use lmem_base::words::plural;
+use lmem_lints::remark::STALE_BASELINE;
 use lmem_project::discover::Workspace;
 
 use super::{CheckError, Talk};
 use crate::cli::CheckArgs;
-use crate::gate::{Against, Baseline, BaselineError, DEFAULT_NAME};
+use crate::gate::{Against, BUDGET, Baseline, BaselineError, DEFAULT_NAME};
 
 /// Limit on listed entries of the baseline; JSON has all.
 const SHOWN_ENTRIES: usize = 5;
@@ -19,7 +20,12 @@ pub enum Known {
     Nothing,
     Compare(Baseline),
     /// The path to write, and the baseline that is there now.
-    Write(PathBuf, Result<Baseline, BaselineError>),
+    Write {
+        path: PathBuf,
+        older: Result<Baseline, BaselineError>,
+        /// The command line names architectures, and the project may have others.
+        is_typed: bool,
+    },
 }
 
 impl Known {
@@ -46,7 +52,7 @@ impl Known {
             (true, path) => {
                 let path = path.unwrap_or_else(|| workspace.root.join(DEFAULT_NAME));
                 let older = Baseline::read(&path);
-                Ok(Self::Write(path, older))
+                Ok(Self::Write { path, older, is_typed: !arguments.arch.is_empty() })
             }
         }
     }
@@ -66,40 +72,64 @@ impl Known {
         is_whole: bool,
         workspace: &Workspace,
         talk: &Talk,
+        leveled: impl Fn(Diagnostic) -> Option<Diagnostic>,
     ) -> Result<(), BaselineError> {
         match self {
             Self::Nothing => return Ok(()),
             Self::Compare(baseline) => {
                 let baseline = if is_whole { baseline.following(&report.diagnostics) } else { baseline };
                 let mut tally = baseline.apply(&mut report.diagnostics, Against::Baseline);
-                if !is_whole {
-                    // Entries for code that was not checked are not gone.
-                    tally.gone = 0;
-                    tally.improved.retain(|entry| !entry.now.is_empty());
-                }
-                for entry in tally.improved.iter().take(SHOWN_ENTRIES) {
-                    talk.note(&format!("the baseline can be tightened: {entry}"));
-                }
-                if let Some(more) = tally.improved.len().checked_sub(SHOWN_ENTRIES + 1) {
-                    talk.note(&format!("and {} more entries of it", more + 1));
+                let compiled = &report.summary.architectures;
+                // Entries for code that was not checked, or not for their architectures, are not gone.
+                tally.forget_gone(|entry| !is_whole || !entry.before.keys().any(|name| compiled.contains(name)));
+                match leveled(stale(&tally)).filter(|_| !tally.improved.is_empty()) {
+                    Some(remark) if remark.severity != Severity::Note => report.diagnostics.push(remark),
+                    Some(remark) => {
+                        remark.notes.iter().for_each(|entry| talk.note(&format!("{}: {entry}", remark.message)));
+                    }
+                    None => {}
                 }
                 report.summary.baseline = Some(tally);
             }
-            Self::Write(path, older) => {
-                let mut baseline = Baseline::of(&report.diagnostics);
+            Self::Write { path, older, is_typed } => {
+                let mut baseline = Baseline::to_keep(&report.diagnostics);
                 match older {
                     Ok(older) if !is_whole => baseline.keep(older),
-                    Err(error @ BaselineError::Form { .. }) if !is_whole => return Err(error),
+                    Ok(older) if is_typed => baseline.keep_architectures(older, &report.summary.architectures),
+                    Err(error @ BaselineError::Form { .. }) if !is_whole || is_typed => return Err(error),
                     _ => {}
                 }
                 baseline.write(&path)?;
                 let (count, name) = (plural(baseline.len() as u64, "finding"), display_path(&path, &workspace.root));
                 talk.note(&format!("wrote {count} to `{name}`; `--baseline {name}` shows what is new beside them"));
-                report.diagnostics.retain(|diagnostic| !matches!(diagnostic.code, Code::Lint(_)));
+                report.diagnostics.retain(|diagnostic| match diagnostic.code {
+                    Code::Lint(lint) => lint == BUDGET,
+                    _ => true,
+                });
             }
         }
         report.count_findings();
         Ok(())
+    }
+}
+
+/// The remark on a baseline that allows more than there is.
+fn stale(tally: &BaselineTally) -> Diagnostic {
+    let mut notes: Vec<String> = tally.improved.iter().take(SHOWN_ENTRIES).map(ToString::to_string).collect();
+    if let Some(more) = tally.improved.len().checked_sub(SHOWN_ENTRIES + 1) {
+        notes.push(format!("{} more entries", more + 1));
+    }
+    Diagnostic {
+        severity: Severity::Note,
+        code: Code::Tool(STALE_BASELINE),
+        message: "the baseline can be tightened".to_string(),
+        primary: None,
+        secondary: Vec::new(),
+        notes,
+        help: vec![Help { message: "`cargo lmem --write-baseline` writes what is there now".to_string() }],
+        suggestions: Vec::new(),
+        evidence: None,
+        package: None,
     }
 }
 

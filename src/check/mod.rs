@@ -51,6 +51,7 @@ use crate::cli::{CheckArgs, SortBy};
 use crate::compile::rescue::HeaderIndex;
 use crate::compile::unit::{Compiler, Shown, TotalTime};
 use crate::fix::vcs::VcsRules;
+use crate::measure::Bench;
 use crate::sandbox::{self, Sandbox};
 use crate::verify::Comparer;
 use crate::{fix, report};
@@ -89,7 +90,7 @@ pub struct Outcome {
 }
 
 /// The surroundings of a run, replaceable for tests and other callers; the default is this machine.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Surroundings<'a> {
     /// Folder that relative paths start from.
     pub current_folder: Option<&'a Path>,
@@ -103,6 +104,10 @@ pub struct Surroundings<'a> {
     pub only: Option<&'a BTreeSet<PathBuf>>,
     /// Compares the figures of kernels with those of a revision, and not only findings.
     pub compares_kernels: bool,
+    /// Times both versions of each suggestion's kernels.
+    pub bench: Option<&'a Bench<'a>>,
+    /// Kernels whose spills an earlier round of `--fix` has edited.
+    pub settled: BTreeSet<String>,
 }
 
 impl Surroundings<'_> {
@@ -151,7 +156,10 @@ pub fn check_in(
         true => {
             // Edits do not change flags, so nothing is captured again.
             let again = CheckArgs { capture: false, ..arguments.clone() };
-            let again = || check_once(&surroundings, &again, since.as_ref(), None, cancel, &talk);
+            let again = |settled: &BTreeSet<String>| {
+                let surroundings = Surroundings { settled: settled.clone(), ..surroundings.clone() };
+                check_once(&surroundings, &again, since.as_ref(), None, cancel, &talk)
+            };
             fixing::converge(outcome, again, cancel, &talk)
         }
         false => Ok(outcome),
@@ -189,7 +197,7 @@ fn check_once(
     memory.iter().for_each(|memory| memory.finish());
     rules.map_or(Ok(()), |rules| fix::refuse(&workspace.root, rules, cancel))?;
     let levels = all_levels(arguments, &workspace)?;
-    let known = known::Known::of(arguments, &workspace, &current)?;
+    let mut known = known::Known::of(arguments, &workspace, &current)?;
     let cache = cache_of(arguments, &workspace.root);
     let gatherer = gather::Gatherer {
         arguments,
@@ -254,6 +262,7 @@ fn check_once(
     let show = |shown: &Shown<'_>| talk.command(shown);
     let compilers = Compilers {
         comparer: &Comparer::default(),
+        bench: surroundings.bench,
         shows_suggestions: talk.verbosity > 1,
         compiler: Compiler {
             limit: Duration::from_secs(arguments.timeout),
@@ -314,13 +323,18 @@ fn check_once(
     }
     if let Some(since) = since {
         let now = since::Now { kernels: kernels.take(), changed: &changed, failing: &failing };
-        let before = since.judge(&mut report, now, &workspace, cancel, talk)?;
-        failing.retain(|path| !before.contains(path));
+        let judged = since.judge(&mut report, now, &workspace, cancel, talk)?;
+        failing.retain(|path| !judged.never_compiled.contains(path));
+        // The branch's own baseline would hide what it brings.
+        if judged.is_known && arguments.baseline.is_none() {
+            known = known::Known::Nothing;
+        }
     }
     let failed = !failing.is_empty() || not_analysed::has_refused(&report);
     let is_whole = since.is_none() && known::is_whole(arguments) && !failed && !was_interrupted;
-    known.judge(&mut report, is_whole, &workspace, talk)?;
-    let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk };
+    known.judge(&mut report, is_whole, &workspace, talk, |remark| leveled_by_file(remark, &workspace, &levels))?;
+    let settled = &surroundings.settled;
+    let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk, settled };
     let fixes = prove::prove(&mut report, &run)?;
     if arguments.sort == SortBy::File {
         report::sort_by_place(&mut report.diagnostics);

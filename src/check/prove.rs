@@ -1,12 +1,12 @@
 //! Compiles the suggestions of a run before they are shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use lmem_base::diagnostic::{Applicability, Diagnostic, FixTally, Report, Suggestion, Summary};
 use lmem_base::words::plural;
 
-use super::fixing::{Fixes, accepts, is_asked};
+use super::fixing::{Fixes, accepts, is_asked, spilling_kernels};
 use super::jobs::Job;
 use super::progress::Progress;
 use super::unit::{Shared, UnitReport};
@@ -22,6 +22,8 @@ pub struct Run<'a> {
     pub arguments: &'a CheckArgs,
     pub threads: usize,
     pub talk: &'a Talk,
+    /// Kernels whose spills an earlier round of `--fix` has edited.
+    pub settled: &'a BTreeSet<String>,
 }
 
 /// Verifies the suggestions of all diagnostics and drops those that do not help. If files are to be fixed, returns the
@@ -72,7 +74,7 @@ fn compile(
     run: &Run<'_>,
     subjects: &[Subject<'_>],
 ) -> Result<Fixes, CheckError> {
-    let Run { shared, arguments, threads, talk, .. } = *run;
+    let Run { shared, arguments, threads, talk, settled, .. } = *run;
     let count = diagnostics.iter().filter(|diagnostic| !diagnostic.suggestions.is_empty()).count();
     if count == 0 {
         return Ok(Fixes::default());
@@ -85,7 +87,7 @@ fn compile(
     let tally = verify::prove(diagnostics, &prover);
     summary.refuted += tally.different();
     let fixes = match tally.interrupted {
-        false if is_asked(arguments) => combine(diagnostics, &prover, arguments, talk),
+        false if is_asked(arguments) => combine(diagnostics, &prover, arguments, settled, talk),
         // Findings are shown in any case; nothing is written.
         _ => Ok(Fixes::default()),
     };
@@ -128,12 +130,16 @@ fn combine(
     diagnostics: &[Diagnostic],
     prover: &Prover<'_>,
     arguments: &CheckArgs,
+    settled: &BTreeSet<String>,
     talk: &Talk,
 ) -> Result<Fixes, CheckError> {
     // A text that a program builds at run time is in no file of the workspace.
     let is_file =
         |suggestion: &Suggestion| suggestion.edits.iter().all(|edit| edit.span.file.path.starts_with(prover.root));
-    let may_be_written = |suggestion: &Suggestion| accepts(suggestion, arguments) && is_file(suggestion);
+    let may_be_written = |diagnostic: &Diagnostic, suggestion: &Suggestion| {
+        let is_settled = spilling_kernels(diagnostic).any(|kernel| settled.contains(kernel));
+        accepts(suggestion, arguments) && is_file(suggestion) && !is_settled
+    };
     let combined = verify::combine(diagnostics, may_be_written, prover);
     if combined.interrupted {
         return Err(CheckError::Interrupted);

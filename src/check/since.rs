@@ -91,6 +91,26 @@ pub struct Now<'a> {
     pub failing: &'a BTreeSet<PathBuf>,
 }
 
+/// The outcome of a comparison.
+pub struct Judged {
+    /// Those of the failing files that did not compile before either: the change is not to blame for them.
+    pub never_compiled: BTreeSet<PathBuf>,
+    /// The revision was checked, or has none of the files.
+    pub is_known: bool,
+}
+
+/// The older revision.
+enum Old {
+    Checked(Box<Outcome>),
+    /// It has none of the files.
+    Nothing,
+    /// It cannot be checked.
+    Unknown,
+}
+
+/// Limit on listed sources that are no longer checked.
+const SHOWN_LEFT_OUT: usize = 10;
+
 /// A comparison: the tree that is checked, and the revision that it is compared with.
 pub struct Since {
     /// The revision as the user names it.
@@ -219,8 +239,7 @@ impl Since {
         is_touched && !known.contains_key(&identity(diagnostic))
     }
 
-    /// Keeps findings that the older revision does not have, or has with fewer bytes. Returns those of the failing files
-    /// that did not compile before either: the change is not to blame for them.
+    /// Keeps findings that the older revision does not have, or has with fewer bytes.
     ///
     /// # Errors
     /// The run was interrupted, or the toolkit has become unusable.
@@ -231,10 +250,17 @@ impl Since {
         workspace: &Workspace,
         cancel: &AtomicBool,
         talk: &Talk,
-    ) -> Result<BTreeSet<PathBuf>, CheckError> {
+    ) -> Result<Judged, CheckError> {
         let Now { kernels, changed, failing } = now;
         let architectures = &report.summary.architectures;
-        let mut old = self.old_report(changed, architectures, cancel, talk)?;
+        let (mut old, is_known) = match self.old_report(changed, architectures, cancel, talk)? {
+            Old::Checked(old) => (Some(*old), true),
+            Old::Nothing => (None, !self.is_first),
+            Old::Unknown => (None, false),
+        };
+        if let Some(old) = &old {
+            self.tell_left_out(&old.workspace, workspace, talk);
+        }
         let never_compiled = self.never_compiled(old.as_ref(), failing, talk);
         let before = old.as_mut().and_then(|old| old.kernels.take());
         let (root, old_root) =
@@ -245,13 +271,33 @@ impl Since {
         report.comparison = kernels.map(|now| self.compared(before, now, changed, root, name));
         // A kernel may move between files that the change reaches.
         let baseline = Baseline::of(old).with_files(name).following(&report.diagnostics);
-        let tally = baseline.apply(&mut report.diagnostics, Against::Revision(&self.name));
+        let mut tally = baseline.apply(&mut report.diagnostics, Against::Revision(&self.name));
+        if !failing.is_empty() {
+            // What is in files that do not compile is not gone.
+            let shown = |path: &PathBuf| lmem_base::source::display_path(path, root);
+            let failing: BTreeSet<String> = failing.iter().map(shown).collect();
+            tally.forget_gone(|entry| failing.contains(&entry.file));
+        }
         let has_failed = failing.len() > never_compiled.len();
         report.diagnostics.retain(|diagnostic| self.is_new_remark(diagnostic, &remarks, has_failed));
         report.summary.since = Some(SinceTally { revision: self.name.clone(), changed_units: changed.len(), tally });
         report.summary.failed_units = report.summary.failed_units.saturating_sub(never_compiled.len());
         report.count_findings();
-        Ok(never_compiled)
+        Ok(Judged { never_compiled, is_known })
+    }
+
+    /// Says which sources the settings of the revision check, and those of now do not, though they are still there.
+    fn tell_left_out(&self, old: &Workspace, now: &Workspace, talk: &Talk) {
+        let checked: BTreeSet<PathBuf> = now.files.iter().map(|file| self.own(&file.path)).collect();
+        let then = old.files.iter().map(|file| self.old.origin(&file.path));
+        let left_out: Vec<PathBuf> = then.filter(|path| path.is_file() && !checked.contains(path)).collect();
+        for path in left_out.iter().take(SHOWN_LEFT_OUT) {
+            let shown = lmem_base::source::display_path(path, &self.old.top);
+            talk.note(&format!("`{shown}` is checked in `{}`, and now left out by the settings", self.name));
+        }
+        if let Some(more) = left_out.len().checked_sub(SHOWN_LEFT_OUT + 1) {
+            talk.note(&format!("and {}", plural(more as u64 + 1, "more source")));
+        }
     }
 
     /// The files that compile neither now nor in the older revision; says so, and which ones only failed then.
@@ -292,30 +338,32 @@ impl Since {
         KernelComparison { revision: self.name.clone(), commit: self.commit.clone(), ..comparison }
     }
 
-    /// The findings of the older revision; `None` if it cannot be checked. Kernels are compared on the architectures of
-    /// this run.
+    /// The findings of the older revision, on the architectures of this run.
     fn old_report(
         &self,
         changed: &BTreeSet<PathBuf>,
         architectures: &[String],
         cancel: &AtomicBool,
         talk: &Talk,
-    ) -> Result<Option<Outcome>, CheckError> {
+    ) -> Result<Old, CheckError> {
         let place = |path: &PathBuf| self.old.place(&self.old_name(&self.own(path)));
         // A finding of a deleted file needs no comparison, but a table of kernels has those that are gone.
         let deleted = self.changes.deleted.iter().filter(|_| self.compares_kernels);
         let deleted = deleted.map(|path| self.old.tree.join(path));
         let only: BTreeSet<PathBuf> = changed.iter().map(place).chain(deleted).filter(|path| path.exists()).collect();
-        if only.is_empty() {
-            return Ok(None);
+        // Where settings change, files may have come or gone by them.
+        let is_everywhere = self.is_everywhere() && !self.is_first;
+        if only.is_empty() && !is_everywhere {
+            return Ok(Old::Nothing);
         }
         let mut moved = self.old.arguments(&self.arguments, &self.current, |path| self.old_name(path));
         let had_paths = !moved.paths.is_empty();
         moved.paths.retain(|path| path.exists());
         if had_paths && moved.paths.is_empty() {
-            return Ok(None);
+            return Ok(Old::Nothing);
         }
-        let arch = match self.compares_kernels && moved.arch.is_empty() {
+        // Settings may name other architectures since.
+        let arch = match moved.arch.is_empty() {
             true => architectures.to_vec(),
             false => moved.arch.clone(),
         };
@@ -334,19 +382,19 @@ impl Since {
         let surroundings = Surroundings {
             current_folder: Some(&current),
             revision: Some(&self.old),
-            only: Some(&only),
+            only: Some(&only).filter(|_| !is_everywhere),
             compares_kernels: self.compares_kernels,
             ..Surroundings::default()
         };
         let silent = Talk { quiet: true, verbosity: 0 };
         match check_once(&surroundings, &moved, None, None, cancel, &silent) {
-            Ok(outcome) => Ok(Some(outcome)),
+            Ok(outcome) => Ok(Old::Checked(Box::new(outcome))),
             Err(error @ (CheckError::Discover(_) | CheckError::Config(_))) => {
                 // The revision may have no project yet, or unknown keys in its settings.
                 talk.note(&format!("`{}` could not be checked ({error}): all that is found counts as new", self.name));
-                Ok(None)
+                Ok(Old::Unknown)
             }
-            Err(CheckError::NoKernel { .. }) => Ok(None),
+            Err(CheckError::NoKernel { .. }) => Ok(Old::Nothing),
             Err(error) => Err(error),
         }
     }

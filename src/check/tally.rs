@@ -1,9 +1,12 @@
 //! What a run did: its messages, and the counts of its summary.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use cuda_syntax::SyntaxTree;
 use lmem_base::diagnostic::{FlagOrigin, Summary};
-use lmem_unit::TranslationUnit;
+use lmem_base::source::SourceFile;
+use lmem_unit::{CompiledText, MappedText, TranslationUnit, UnitCode};
 
 use super::Talk;
 use super::jobs::Job;
@@ -34,9 +37,29 @@ pub fn say_what_happened(jobs: &[Job<'_>], reports: &[UnitReport], talk: &Talk) 
             [] => {}
         }
     }
+    for unit in uninstantiated(jobs, reports) {
+        talk.note(&unit);
+    }
     if let Some(error) = reports.iter().find_map(|report| report.cache_error.as_ref()) {
         talk.note(&format!("compiled kernels could not be kept for the next run: {error}"));
     }
+}
+
+/// Notes on files without a kernel that have one for others to instantiate: a template alone compiles to nothing.
+fn uninstantiated(jobs: &[Job<'_>], reports: &[UnitReport]) -> Vec<String> {
+    let mut files: BTreeMap<&str, (&Arc<SourceFile>, bool)> = BTreeMap::new();
+    for (job, report) in jobs.iter().zip(reports) {
+        let UnitCode::CudaFile { file, .. } = &job.unit.code else { continue };
+        let is_empty = report.kernels == 0 && report.left_out.is_empty() && !report.failed && !report.interrupted;
+        files.entry(&job.unit.name).or_insert((file, true)).1 &= is_empty;
+    }
+    let empty = files.into_iter().filter(|(_, (file, is_empty))| *is_empty && file.text().contains("__global__"));
+    let named = empty.filter_map(|(name, (file, _))| {
+        let tree = SyntaxTree::new(MappedText::from_file(file), CompiledText::Unknown);
+        let kernel = tree.kernel_template()?.to_string();
+        Some(format!("`{name}`: nothing instantiates the template `{kernel}`, so no kernel of the file was checked"))
+    });
+    named.collect()
 }
 
 pub fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {

@@ -1,6 +1,6 @@
 //! One unit for one target: compile, read, attribute, lint.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -9,11 +9,12 @@ use globset::GlobMatcher;
 use serde::{Deserialize, Serialize};
 
 use cuda_syntax::SyntaxTrees;
-use lmem_base::diagnostic::{Code, Diagnostic, FlagOrigin, Label, Severity};
+use lmem_base::diagnostic::{Code, Comparison, Diagnostic, FlagOrigin, Label, Severity};
 use lmem_base::gpu::Arch;
 use lmem_base::places;
 use lmem_base::source::normalize;
 use lmem_base::stored::Lazy;
+use lmem_base::timing::Measurement;
 use lmem_base::version::Version;
 use lmem_frame::{KernelFrame, SpillCheck, StackObjectKind, attribute};
 use lmem_lints::{self, Circumstances, Levels, LintContext, UnitContext};
@@ -27,6 +28,7 @@ use crate::cache::{Cache, Key};
 use crate::compile::given::given;
 use crate::compile::rescue::HeaderIndex;
 use crate::compile::unit::{CompileError, Compiler, Failure, Shown, Target};
+use crate::measure::Bench;
 use crate::verify::OverlaySource;
 use crate::verify::measure::{Measured, block_sizes};
 use crate::verify::overlay::Overlay;
@@ -77,6 +79,8 @@ pub struct Compilers<'a> {
     pub shows_suggestions: bool,
     /// Compares the results of both versions of kernels.
     pub comparer: &'a Comparer,
+    /// Times both versions of kernels, if that was asked for.
+    pub bench: Option<&'a Bench<'a>>,
 }
 
 impl ArtifactSource for Compilers<'_> {
@@ -167,6 +171,12 @@ impl Tried {
         }
     }
 
+    /// Whether a GPU has nothing to add.
+    fn is_timed_on(&self, bench: &Bench<'_>) -> bool {
+        let Self::Measured(measured) = self else { return true };
+        measured.timed.values().any(|it| it.timing().is_none_or(|timing| timing.device == bench.device.name))
+    }
+
     fn result(self) -> Result<Measured, Box<Failure>> {
         match self {
             Self::Measured(measured) => Ok(measured),
@@ -191,7 +201,9 @@ impl OverlaySource for Compilers<'_> {
 
     fn measured(&self, overlay: &Overlay<'_>, target: &Target) -> Option<Result<Measured, Box<Failure>>> {
         let cache = self.cache.as_ref()?;
-        cache.get_value(&cache.overlay_key(overlay, target)?).map(Tried::result)
+        let tried: Tried = cache.get_value(&cache.overlay_key(overlay, target)?)?;
+        let is_open = self.bench.is_some_and(|bench| bench.runs(&target.architecture) && !tried.is_timed_on(bench));
+        (!is_open).then(|| tried.result())
     }
 }
 
@@ -213,9 +225,28 @@ impl Compilers<'_> {
         let mut measured = Measured::of(&artifacts);
         if let Some(before) = self.original(overlay.unit, target) {
             let results = self.comparer.results(&before, &artifacts.ptx, &overlay.threads);
+            measured.timed = self.timed(overlay, target, &artifacts, &results.functions);
             (measured.results, measured.executed) = (results.functions, results.executed);
         }
         Ok(measured)
+    }
+
+    /// Both versions of the kernels whose results are equal, on a GPU.
+    fn timed(
+        &self,
+        overlay: &Overlay<'_>,
+        target: &Target,
+        after: &Artifacts,
+        results: &BTreeMap<String, Comparison>,
+    ) -> BTreeMap<String, Measurement> {
+        let Some(bench) = self.bench.filter(|bench| bench.runs(&target.architecture)) else {
+            return BTreeMap::new();
+        };
+        let cached = self.cache.as_ref().and_then(|cache| cache.get(&cache.key(overlay.unit, target)));
+        match cached.or_else(|| self.compiler.compile(overlay.unit, target).ok()) {
+            Some(before) => bench.time_all(&before, after, results, &overlay.threads),
+            None => BTreeMap::new(),
+        }
     }
 
     /// A unit without edits.

@@ -4,6 +4,7 @@ mod completions;
 mod diff;
 mod flags;
 mod manual;
+mod measure;
 mod output;
 mod partition;
 mod words;
@@ -18,6 +19,7 @@ use lmem_project::discover::Scope;
 pub use completions::completions;
 pub use diff::DiffArgs;
 pub use manual::manual;
+pub use measure::MeasureArgs;
 pub use output::{Output, targets};
 pub use partition::Partition;
 pub use words::{NoCommand, mistaken_command, normalized};
@@ -69,6 +71,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Show what kernels take beside an older revision: stack frames, spills, registers, occupancy
     Diff(Box<DiffArgs>),
+    /// Time verified edits on this machine's GPU
+    Measure(Box<MeasureArgs>),
     /// Explain a lint: what it finds, why it costs, what to do
     Explain(ExplainArgs),
     /// List, install, locate or remove CUDA toolkits
@@ -113,6 +117,9 @@ Examples:
     /// Compile one kernel string with NVRTC: JSON in, JSON out (internal)
     #[command(hide = true, name = crate::compile::nvrtc::NVRTC_WORKER)]
     NvrtcWorker,
+    /// Time a kernel on a GPU: JSON and buffers in, JSON out (internal)
+    #[command(hide = true, name = crate::measure::GPU_WORKER)]
+    GpuWorker,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -274,7 +281,8 @@ pub struct CheckArgs {
     /// Format of the findings
     #[arg(long, value_enum, default_value_t = MessageFormat::Human, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: MessageFormat,
-    /// Write the findings to a file instead of stdout; with a format before it beside what stdout gets (may be repeated)
+    /// Write the findings to a file: `sarif=FILE` beside what stdout gets, `FILE` in its place, in the format of its
+    /// suffix; `github` alone is the format of stdout (may be repeated)
     #[arg(long, value_name = "[FORMAT=]FILE", help_heading = "Output")]
     pub output: Vec<Output>,
     /// Order of the findings: by what they cost, or by file and line

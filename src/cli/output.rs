@@ -1,6 +1,5 @@
 //! Destinations and formats of the findings.
 
-use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -13,23 +12,49 @@ use super::MessageFormat;
 pub enum Output {
     /// `--output github`
     Stdout(MessageFormat),
-    /// `--output sarif=FILE`; without a format, the file gets what stdout would get.
+    /// `--output sarif=FILE`; without a format, the file gets what its suffix says, or what stdout would get.
     File { format: Option<MessageFormat>, path: PathBuf },
 }
 
 impl FromStr for Output {
-    type Err = Infallible;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let format = |name: &str| MessageFormat::from_str(name, false).ok();
         if let Some(format) = format(text) {
             return Ok(Self::Stdout(format));
         }
-        let with_format = text.split_once('=').and_then(|(name, path)| Some((format(name)?, path)));
-        Ok(match with_format.filter(|(_, path)| !path.is_empty()) {
-            Some((format, path)) => Self::File { format: Some(format), path: path.into() },
-            None => Self::File { format: None, path: text.into() },
-        })
+        match text.split_once('=').filter(|(_, path)| !path.is_empty()) {
+            Some((name, path)) if is_word(name) => match format(name) {
+                Some(format) => Ok(Self::File { format: Some(format), path: path.into() }),
+                None => Err(unknown(name, text)),
+            },
+            _ => Ok(Self::File { format: None, path: text.into() }),
+        }
+    }
+}
+
+/// Whether a name may be meant as a format, and not as a part of a path.
+fn is_word(name: &str) -> bool {
+    name.chars().all(|letter| letter.is_ascii_alphabetic())
+}
+
+fn unknown(name: &str, text: &str) -> String {
+    let formats = MessageFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+    let names: Vec<String> = formats.map(|format| format.get_name().to_string()).collect();
+    let near = lmem_base::words::nearest(name, names.iter().map(String::as_str));
+    let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    format!("there is no format `{name}`{meant} (`./{text}` is a file)")
+}
+
+/// The format that a file's suffix names.
+fn by_suffix(path: &Path) -> Option<MessageFormat> {
+    match path.extension()?.to_str()? {
+        "sarif" => Some(MessageFormat::Sarif),
+        "rdjson" => Some(MessageFormat::Rdjson),
+        "json" | "jsonl" => Some(MessageFormat::Json),
+        "md" => Some(MessageFormat::Markdown),
+        _ => None,
     }
 }
 
@@ -42,7 +67,13 @@ pub fn targets(outputs: &[Output], message_format: MessageFormat) -> Vec<OutputT
         .iter()
         .map(|output| match output {
             Output::Stdout(format) => (*format, None),
-            Output::File { format, path } => (format.unwrap_or(message_format), Some(path.as_path())),
+            Output::File { format, path } => {
+                let usual = || match message_format {
+                    MessageFormat::Human => by_suffix(path).unwrap_or(message_format),
+                    typed => typed,
+                };
+                (format.unwrap_or_else(usual), Some(path.as_path()))
+            }
         })
         .collect();
     let is_stdout = |output: &Output| matches!(output, Output::Stdout(_) | Output::File { format: None, .. });
@@ -70,8 +101,10 @@ mod tests {
         assert_eq!(all(&["sarif=a.sarif"]), [(MessageFormat::Sarif, file("a.sarif")), (MessageFormat::Human, None)]);
         let both = all(&["sarif=a.sarif", "github"]);
         assert_eq!(both, [(MessageFormat::Sarif, file("a.sarif")), (MessageFormat::Github, None)]);
-        // An unknown format is part of the file name.
-        assert_eq!(all(&["a=b"]), [(MessageFormat::Human, file("a=b"))]);
+        assert_eq!(all(&["./a=b"]), [(MessageFormat::Human, file("./a=b"))]);
+        assert_eq!(all(&["a.sarif"]), [(MessageFormat::Sarif, file("a.sarif"))]);
+        let error = "sarfi=a.sarif".parse::<Output>().unwrap_err();
+        assert!(error.contains("did you mean `sarif`?") && error.contains("`./sarfi=a.sarif`"), "{error}");
         assert_eq!(all(&["./json"]), [(MessageFormat::Human, file("./json"))]);
     }
 }

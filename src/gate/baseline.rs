@@ -5,7 +5,7 @@
 //! bytes count. So two branches only conflict if they change the same finding, and `merge=union` in `.gitattributes`
 //! resolves that too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use lmem_base::diagnostic::{BaselineTally, Code, Diagnostic, ImprovedEntry, Severity};
@@ -88,6 +88,9 @@ pub struct Baseline {
     ceilings: BTreeMap<EntryKey, BTreeMap<String, u64>>,
 }
 
+/// The lint that no baseline keeps.
+pub const BUDGET: &str = "budget_exceeded";
+
 /// What findings are compared with, for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Against<'a> {
@@ -104,10 +107,13 @@ impl Against<'_> {
         }
     }
 
-    fn not_there(self) -> String {
-        match self {
-            Self::Baseline => "it is not in the baseline".to_string(),
-            Self::Revision(name) => format!("`{name}` does not have it"),
+    fn not_there(self, elsewhere: &BTreeSet<&str>) -> String {
+        let only: Vec<&str> = elsewhere.iter().copied().collect();
+        match (self, only.is_empty()) {
+            (Self::Baseline, true) => "it is not in the baseline".to_string(),
+            (Self::Baseline, false) => format!("the baseline has it for {} only", only.join(", ")),
+            (Self::Revision(name), true) => format!("`{name}` does not have it"),
+            (Self::Revision(name), false) => format!("`{name}` has it for {} only", only.join(", ")),
         }
     }
 }
@@ -127,6 +133,13 @@ impl Baseline {
                 *baseline.ceilings.entry(key).or_default().entry(architecture).or_default() += bytes;
             }
         }
+        baseline
+    }
+
+    /// What a file keeps of the findings: budgets are ceilings of their own.
+    pub fn to_keep(diagnostics: &[Diagnostic]) -> Self {
+        let mut baseline = Self::of(diagnostics);
+        baseline.ceilings.retain(|key, _| key.lint != BUDGET);
         baseline
     }
 
@@ -152,6 +165,10 @@ impl Baseline {
             }
             let line: BaselineLine =
                 serde_json::from_str(line).map_err(|error| form(index + 1, format!("says: {error}")))?;
+            // Older versions wrote them.
+            if line.lint == BUDGET {
+                continue;
+            }
             let key = EntryKey { lint: line.lint, file: line.file, kernel: line.kernel, variable: line.variable };
             let known = baseline.ceilings.entry(key).or_default();
             for (architecture, bytes) in line.bytes {
@@ -180,6 +197,16 @@ impl Baseline {
             false => lmem_base::files::write_output(path, text.as_bytes()),
         };
         written.map_err(|error| BaselineError::Write { path: path.to_path_buf(), error })
+    }
+
+    /// Adds the figures of an older baseline for architectures that the run did not compile for.
+    pub fn keep_architectures(&mut self, older: Self, compiled: &[String]) {
+        let mut others = older;
+        for bytes in others.ceilings.values_mut() {
+            bytes.retain(|architecture, _| !compiled.contains(architecture));
+        }
+        others.ceilings.retain(|_, bytes| !bytes.is_empty());
+        self.keep(others);
     }
 
     /// Adds the entries of an older baseline that this one lacks, or has for other architectures: they belong to files
@@ -260,7 +287,8 @@ impl Baseline {
         against: Against<'_>,
         tally: &mut BaselineTally,
     ) -> Option<Diagnostic> {
-        if !matches!(diagnostic.code, Code::Lint(_)) {
+        let Code::Lint(lint) = diagnostic.code else { return Some(diagnostic) };
+        if lint == BUDGET && against == Against::Baseline {
             return Some(diagnostic);
         }
         let mut notes: Vec<String> = Vec::new();
@@ -294,7 +322,9 @@ impl Baseline {
             true => tally.worse += 1,
             false => {
                 tally.new += 1;
-                notes.push(against.not_there());
+                let keys = instances(&diagnostic).into_iter().filter_map(|(key, ..)| self.ceilings.get(&key));
+                let elsewhere: BTreeSet<String> = keys.flat_map(|bytes| bytes.keys().cloned()).collect();
+                notes.push(against.not_there(&elsewhere.iter().map(String::as_str).collect()));
             }
         }
         diagnostic.notes.extend(notes);
@@ -412,6 +442,37 @@ mod tests {
         // On another architecture, it is a new finding.
         let (tally, _) = judged(&[(32, "sm_90")], &[(32, "sm_90"), (32, "sm_80")]);
         assert_eq!((tally.known, tally.new), (1, 1));
+    }
+
+    #[test]
+    fn another_architecture_is_named_and_loses_nothing() {
+        let (_, left) = judged(&[(32, "sm_90")], &[(32, "sm_80")]);
+        assert!(left[0].notes.contains(&"the baseline has it for sm_90 only".to_string()), "{:?}", left[0].notes);
+        let mut written = Baseline::to_keep(&found(&[(32, "sm_80")]));
+        written.keep_architectures(Baseline::of(&found(&[(32, "sm_90"), (64, "sm_80")])), &["sm_80".to_string()]);
+        let names: Vec<&str> = written.ceilings.values().flat_map(BTreeMap::keys).map(String::as_str).collect();
+        assert_eq!((written.len(), names), (1, vec!["sm_80", "sm_90"]));
+    }
+
+    #[test]
+    fn a_budget_is_never_known() {
+        let mut budget = samples::instance(32, "sm_90");
+        budget.code = Code::Lint(BUDGET);
+        assert!(Baseline::to_keep(std::slice::from_ref(&budget)).is_empty());
+        let known = Baseline::of(std::slice::from_ref(&budget));
+        let mut now = vec![budget];
+        known.apply(&mut now, Against::Baseline);
+        assert_eq!(now.len(), 1);
+        known.apply(&mut now, Against::Revision("main"));
+        assert!(now.is_empty(), "what a revision had blocks nobody");
+    }
+
+    #[test]
+    fn what_was_not_checked_is_not_gone() {
+        let mut tally = Baseline::of(&found(&[(32, "sm_90"), (64, "sm_90")])).apply(&mut Vec::new(), Against::Baseline);
+        assert_eq!(tally.gone, 2);
+        tally.forget_gone(|entry| entry.kernel.contains("64"));
+        assert_eq!((tally.gone, tally.improved.len()), (1, 1));
     }
 
     #[test]

@@ -2,4 +2,4 @@
 
 mod baseline;
 
-pub use baseline::{Against, Baseline, BaselineError, DEFAULT_NAME, identity};
+pub use baseline::{Against, BUDGET, Baseline, BaselineError, DEFAULT_NAME, identity};

@@ -125,6 +125,7 @@ pub(super) fn proven() -> Diagnostic {
         after: footprint(0, 46),
         results: None,
         speedup: None,
+        measured: None,
     });
     let verification = Some(Verification { kernels: verified.collect() });
     let file = &found.primary.as_ref().expect("the sample has a place").span.file;

@@ -121,7 +121,11 @@ pub(super) fn text(
     let open = if suggestion.is_proven() { "" } else { "not verified (not compiled)" };
     let figures = figures.unwrap_or(open);
     let speedup = speedup(suggestion).filter(|_| cx.full);
-    for said in joined(figures, results(suggestion), MAX_COLUMNS.saturating_sub(width + 3)).into_iter().chain(speedup) {
+    for said in joined(figures, results(suggestion), MAX_COLUMNS.saturating_sub(width + 3))
+        .into_iter()
+        .chain(speedup)
+        .chain(measured(suggestion))
+    {
         for (index, line) in wrapped(&said, width + 3, "").lines().enumerate() {
             let mark = if index == 0 { equals.as_str() } else { " " };
             lines.push(format!("{:width$} {mark} {line}", ""));
@@ -143,6 +147,11 @@ fn joined(figures: &str, results: Option<String>, columns: usize) -> Vec<String>
 /// The results of the edited kernels, if they were run.
 fn results(suggestion: &Suggestion) -> Option<String> {
     suggestion.verification.as_ref()?.results().map(|results| results.to_string())
+}
+
+/// What a GPU showed, if that was asked for.
+fn measured(suggestion: &Suggestion) -> Option<String> {
+    Some(suggestion.verification.as_ref()?.measured()?.to_string())
 }
 
 /// The estimated gain of the edited kernels, if they were run.
@@ -196,6 +205,7 @@ mod tests {
             after: footprint(0, 46, 62),
             results: Some(Comparison::Same { launches: 24 }),
             speedup: Some(Speedup { percent: 160, low_percent: 86, high_percent: 358 }),
+            measured: None,
         };
         Suggestion {
             title: "unroll the loops".into(),

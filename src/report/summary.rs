@@ -135,6 +135,7 @@ fn found(summary: &Summary) -> String {
         _ => format!(" ({})", summary.frame_architecture),
     };
     let frames = match (summary.frame_bytes, summary.unexplained_bytes) {
+        (0, _) if summary.failed_units > 0 => "no local memory in what compiled".to_string(),
         (0, _) => "no local memory".to_string(),
         (frame, unexplained) => {
             // Rounded down, so that unexplained bytes never show as 100 %.

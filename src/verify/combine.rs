@@ -46,7 +46,11 @@ impl Group {
 }
 
 /// Selects as many accepted, verified suggestions as are compatible, the costliest findings first.
-pub fn combine(diagnostics: &[Diagnostic], accepts: impl Fn(&Suggestion) -> bool, prover: &Prover<'_>) -> Combined {
+pub fn combine(
+    diagnostics: &[Diagnostic],
+    accepts: impl Fn(&Diagnostic, &Suggestion) -> bool,
+    prover: &Prover<'_>,
+) -> Combined {
     // The budget of the verification does not apply: writing nothing would waste all compilations so far.
     let prover = &Prover { budget: &Budget::new(u64::MAX), ..*prover };
     let (candidates, mut left) = candidates(diagnostics, accepts, prover);
@@ -78,15 +82,15 @@ pub fn combine(diagnostics: &[Diagnostic], accepts: impl Fn(&Suggestion) -> bool
 /// The verified suggestions whose edits do not overlap, and the diagnostics of the others.
 fn candidates<'d>(
     diagnostics: &'d [Diagnostic],
-    accepts: impl Fn(&Suggestion) -> bool,
+    accepts: impl Fn(&Diagnostic, &Suggestion) -> bool,
     prover: &Prover<'_>,
 ) -> (Vec<Candidate<'d>>, Vec<usize>) {
-    let proven = |suggestion: &&Suggestion| suggestion.is_proven() && accepts(suggestion);
     let mut all: Vec<Candidate<'d>> = diagnostics
         .iter()
         .enumerate()
         .filter_map(|(index, diagnostic)| {
-            let suggestion = diagnostic.suggestions.iter().find(proven)?;
+            let may_be_chosen = |suggestion: &&Suggestion| suggestion.is_proven() && accepts(diagnostic, suggestion);
+            let suggestion = diagnostic.suggestions.iter().find(may_be_chosen)?;
             candidate_of(index, diagnostic, suggestion, prover)
         })
         .collect();

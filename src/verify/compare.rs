@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use lmem_base::diagnostic::{Footprint, Speedup};
 use lmem_base::gpu::Arch;
+use lmem_base::timing::{TimedResults, Timing};
 use lmem_compare::estimate::{self, Executed, Usage};
 use nv_code::ComputedCosts;
 
@@ -51,6 +52,8 @@ pub enum Fault {
     OtherUnit,
     #[error("computes something else: {0}")]
     Results(String),
+    #[error("measured {0}")]
+    Slower(String),
 }
 
 impl Fault {
@@ -124,6 +127,18 @@ pub fn speedup(
     estimate::estimate(executed?, usage(before)?, usage(after?)?, terms.arch)
 }
 
+/// Judges what a GPU showed. That local memory decreases does not count if the kernel becomes slower.
+///
+/// # Errors
+/// The reason why the candidate does not help.
+pub fn judge_timing(timing: &Timing) -> Result<(), Fault> {
+    match timing.results {
+        TimedResults::Different => Err(Fault::Results(format!("other bytes on {}", timing.device))),
+        _ if timing.is_slower() => Err(Fault::Slower(timing.to_string())),
+        TimedResults::Same | TimedResults::Unstable => Ok(()),
+    }
+}
+
 /// Resident warps without and with the added shared memory, if it reduces their number. More registers are a different
 /// matter: they let a warp have more loads in flight.
 fn crowded(before: &Function, after: &Function, terms: Terms) -> Option<(u32, u32)> {
@@ -191,6 +206,7 @@ fn footprint(function: &Function, occupancy: Option<Occupancy>, work: u64) -> Fo
 mod tests {
     use super::*;
     use lmem_base::diagnostic::ResourceUsage;
+    use lmem_base::timing::TimedVersion;
     use lmem_compare::estimate::Counts;
     use nv_code::{SassFunction, Work};
 
@@ -287,6 +303,20 @@ mod tests {
         assert!(faster.percent > 200 && !faster.is_slower(), "{faster:?}");
         assert_eq!(speedup(&before, Some(&after), None, TERMS), None);
         assert_eq!(speedup(&before, None, Some(&chain), TERMS), None);
+    }
+
+    #[test]
+    fn what_a_gpu_showed_decides() {
+        let timing = |after: u64, results: TimedResults| {
+            let version = |nanoseconds| TimedVersion { nanoseconds, ..TimedVersion::default() };
+            let (before, after) = (version(10_000), version(after));
+            let device = "GPU".to_string();
+            Timing { device, megahertz: 1, blocks: 1, threads: 32, launches: 21, before, after, results }
+        };
+        assert_eq!(judge_timing(&timing(10_200, TimedResults::Same)), Ok(()));
+        assert_eq!(judge_timing(&timing(5_000, TimedResults::Unstable)), Ok(()));
+        assert!(matches!(judge_timing(&timing(11_000, TimedResults::Same)), Err(Fault::Slower(_))));
+        assert!(matches!(judge_timing(&timing(5_000, TimedResults::Different)), Err(Fault::Results(_))));
     }
 
     #[test]

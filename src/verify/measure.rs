@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use lmem_base::diagnostic::{Comparison, ResourceUsage};
+use lmem_base::timing::Measurement;
 use lmem_compare::estimate::Executed;
 use lmem_unit::Artifacts;
 use nv_code::{Cubin, FunctionUsage, PtxasLog, SassFunction, Work};
@@ -54,6 +55,9 @@ pub struct Measured {
     /// By kernel: what both versions execute in one of the compared launches.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub executed: BTreeMap<String, Executed>,
+    /// By kernel: both versions on a GPU, if that was asked for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub timed: BTreeMap<String, Measurement>,
 }
 
 /// Figures of one function.

@@ -30,6 +30,7 @@ use lmem_base::gpu::Arch;
 use lmem_base::source::normalize;
 use lmem_base::stored::Lazy;
 use lmem_base::threads;
+use lmem_base::timing::Measurement;
 use lmem_unit::{AsCompiled, MessageKind, TranslationUnit, UnitCode};
 use nv_code::computed_costs;
 
@@ -523,6 +524,10 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
         let results = after.results.get(&name).cloned();
         let edited = after.functions.get(&name);
         let speedup = compare::speedup(before, edited, after.executed.get(&name), terms);
+        let measured = after.timed.get(&name).cloned();
+        if let Some(timing) = measured.as_ref().and_then(Measurement::timing) {
+            compare::judge_timing(timing)?;
+        }
         let (before, after) = compare::judge(before, edited, terms)?;
         let verified = VerifiedKernel {
             name: kernel.name.clone(),
@@ -532,6 +537,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             after,
             results,
             speedup,
+            measured,
         };
         judged.push(((kernel.mangled.as_str(), kernel.arch.as_str()), verified));
     }

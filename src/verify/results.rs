@@ -211,6 +211,7 @@ mod tests {
                 after: Default::default(),
                 results,
                 speedup: None,
+                measured: None,
             }],
         };
         let digits = Comparison::LastDigits { launches: 9, relative_e15: 240_000_000 };

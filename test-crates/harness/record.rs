@@ -434,7 +434,7 @@ fn with_compilers<T>(
         tries_shared_spilling: cache.is_none(),
         show: &|_| {},
     };
-    run(Compilers { compiler, cache, shows_suggestions: false, comparer: &Comparer::default() })
+    run(Compilers { compiler, cache, shows_suggestions: false, comparer: &Comparer::default(), bench: None })
 }
 
 /// A source of artifacts that compiles, and records the outputs.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::comparison::KernelComparison;
 use crate::source::Span;
 use crate::stored::constant;
+use crate::timing::{Measurement, Timing};
 
 /// Severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -190,6 +191,13 @@ impl Verification {
         results.collect::<Option<Vec<_>>>()?.into_iter().reduce(Comparison::and)
     }
 
+    /// The smallest measured gain; for kernels that could not be timed, why.
+    pub fn measured(&self) -> Option<&Measurement> {
+        let measured = || self.kernels.iter().filter_map(|kernel| kernel.measured.as_ref());
+        let least = measured().filter(|it| it.timing().is_some()).min_by_key(|it| it.timing().map(Timing::percent));
+        least.or_else(|| measured().next())
+    }
+
     /// The smallest estimate of all kernels that have one.
     pub fn speedup(&self) -> Option<Speedup> {
         self.kernels.iter().filter_map(|kernel| kernel.speedup).min_by_key(|speedup| speedup.percent)
@@ -210,6 +218,9 @@ pub struct VerifiedKernel {
     /// From what both versions executed; none where nobody ran them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speedup: Option<Speedup>,
+    /// On a GPU; none where nobody asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Measurement>,
 }
 
 /// Estimates below this many percent say that an edit is slower. Of 21 measured edits that are, 13 lie below it; with a
@@ -607,6 +618,15 @@ pub struct BaselineTally {
     /// These and the smaller ones, one by one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub improved: Vec<ImprovedEntry>,
+}
+
+impl BaselineTally {
+    /// Takes back that entries are gone: their code was not checked.
+    pub fn forget_gone(&mut self, is_unknown: impl Fn(&ImprovedEntry) -> bool) {
+        let before = self.improved.len();
+        self.improved.retain(|entry| !entry.now.is_empty() || !is_unknown(entry));
+        self.gone = self.gone.saturating_sub(before - self.improved.len());
+    }
 }
 
 /// An entry of a baseline that is more than is needed.

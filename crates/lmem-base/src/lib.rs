@@ -19,5 +19,6 @@ pub mod say;
 pub mod source;
 pub mod stored;
 pub mod threads;
+pub mod timing;
 pub mod version;
 pub mod words;

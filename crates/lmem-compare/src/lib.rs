@@ -25,8 +25,9 @@ use estimate::Executed;
 use lmem_base::diagnostic::Comparison;
 use ptx_machine::Program;
 use ptx_syntax::{Module, Operand, SpecialRegister};
+use search::Search;
 
-pub use search::Terms;
+pub use search::{Buffer, LargeLaunch, Pointer, Terms};
 
 /// What running both versions of a kernel showed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +86,17 @@ impl Versions {
         if reads_clock(&self.before, &before) || reads_clock(&self.after, &after) {
             return not_compared("`%clock`");
         }
-        search::run(&self.before, &self.after, &before, &after, terms)
+        search::run(Search::new([&self.before, &self.after], &before, &after, terms))
+    }
+
+    /// A launch of a kernel that is large enough to be timed on a GPU.
+    ///
+    /// # Errors
+    /// There is none; the message says why, in the words of [`Comparison::NotCompared`].
+    pub fn large_launch(&self, kernel: &str, terms: Terms) -> Result<LargeLaunch, String> {
+        let programs = (Program::new(&self.before, kernel), Program::new(&self.after, kernel));
+        let (Ok(before), Ok(after)) = programs else { return Err("the kernel cannot be read".to_string()) };
+        search::large_launch(Search::new([&self.before, &self.after], &before, &after, terms))
     }
 }
 

@@ -6,6 +6,8 @@
 //!    accepts.
 //! 3. *Launch*: vary integers and distributions within these bounds, and run both versions on each launch.
 
+mod large;
+
 use std::collections::HashMap;
 
 use lmem_base::diagnostic::Comparison;
@@ -18,6 +20,9 @@ use crate::draw::{Drawn, Elements, mix};
 use crate::estimate::{Counts, Executed};
 use crate::parameters::Parameters;
 use crate::recipe::{RESTS, Recipe, Rest, SPREADS, Spread};
+
+pub(crate) use large::large_launch;
+pub use large::{Buffer, LargeLaunch, Pointer};
 
 /// Number of launches to compare.
 const LAUNCHES: u32 = 24;
@@ -87,7 +92,7 @@ enum Reason {
     Other(&'static str),
 }
 
-struct Search<'a> {
+pub(crate) struct Search<'a> {
     modules: [&'a Module; 2],
     before: &'a Program,
     after: &'a Program,
@@ -110,27 +115,7 @@ struct Search<'a> {
 }
 
 /// Runs both versions until the result is certain enough.
-pub(crate) fn run(module: &Module, other: &Module, before: &Program, after: &Program, terms: Terms) -> Compared {
-    let parameters = Parameters::new(before, after);
-    let shape = Shape::of(module, before).and(Shape::of(other, after));
-    let most = vec![0; parameters.integers.len()];
-    let mut search = Search {
-        modules: [module, other],
-        before,
-        after,
-        parameters,
-        terms,
-        shape,
-        work: 0,
-        below: 1,
-        below_in: HashMap::new(),
-        base: most.clone(),
-        most,
-        least: 0,
-        words_are_integers: false,
-        wide_are_pointers: false,
-        rest: Rest::Integers,
-    };
+pub(crate) fn run(mut search: Search<'_>) -> Compared {
     if let Err(why) = search.narrow() {
         return Compared::without_counts(Comparison::NotCompared { why });
     }
@@ -178,6 +163,32 @@ impl Shape {
             grid_rows: self.grid_rows || other.grid_rows,
             grid_layers: self.grid_layers || other.grid_layers,
             has_dynamic_shared: self.has_dynamic_shared || other.has_dynamic_shared,
+        }
+    }
+}
+
+impl<'a> Search<'a> {
+    /// A search that knows nothing yet.
+    pub fn new(modules: [&'a Module; 2], before: &'a Program, after: &'a Program, terms: Terms) -> Self {
+        let parameters = Parameters::new(before, after);
+        let shape = Shape::of(modules[0], before).and(Shape::of(modules[1], after));
+        let most = vec![0; parameters.integers.len()];
+        Self {
+            modules,
+            before,
+            after,
+            parameters,
+            terms,
+            shape,
+            work: 0,
+            below: 1,
+            below_in: HashMap::new(),
+            base: most.clone(),
+            most,
+            least: 0,
+            words_are_integers: false,
+            wide_are_pointers: false,
+            rest: Rest::Integers,
         }
     }
 }

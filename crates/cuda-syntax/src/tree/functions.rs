@@ -101,6 +101,17 @@ impl SyntaxTree {
             range: name.byte_range(),
         }
     }
+    /// The first kernel that is a template, by name.
+    pub fn kernel_template(&self) -> Option<&str> {
+        let functions = self.root()?.descendants().filter(|node| node.kind() == Kind::FunctionDefinition);
+        let mut templates =
+            functions.filter(|node| node.parent().is_some_and(|it| it.kind() == Kind::TemplateDeclaration));
+        templates.find_map(|node| {
+            let function = self.function_at(node.start_byte())?;
+            let head = self.text().get(node.start_byte()..function.name.start)?;
+            head.contains("__global__").then(|| self.text().get(function.name))?
+        })
+    }
 }
 
 pub fn enclosing_function(node: Node<'_>) -> Option<Node<'_>> {
@@ -133,6 +144,15 @@ mod tests {
         assert_eq!(limit("n;").map(|range| &text[range]), Some("__maxnreg__(32)"));
         assert_eq!(limit("m;"), None);
         assert!(tree.is_within_kernel(text.find("n;").unwrap()) && !tree.is_within_kernel(text.find("m;").unwrap()));
+    }
+
+    #[test]
+    fn a_kernel_template_is_named() {
+        let name = |text: &str| SyntaxTree::example("a.cu", text).kernel_template().map(str::to_string);
+        let kernel = "template <int N>\n__global__ void __launch_bounds__(64) acc(float* a) { a[0] = N; }\n";
+        assert_eq!(name(&format!("// template\nnamespace n {{ {kernel} }}")).as_deref(), Some("acc"));
+        assert_eq!(name("template <int N> __device__ void f() {}\n__global__ void k() {}\n"), None);
+        assert_eq!(name("// template <int N> __global__ void k() {}\n"), None);
     }
 
     #[test]
