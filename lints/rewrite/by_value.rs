@@ -243,7 +243,7 @@ fn calls(tree: &SyntaxTree, callee: &Callee<'_>) -> Option<Vec<Edit>> {
         };
         // The function may reach the variable in another way, and other threads may reach what a pointer leads to.
         let is_variable = way == Way::Reference || text.starts_with('&');
-        let is_sole = || is_sole_way(tree, Given { function: name, position: argument, call: parent, place });
+        let is_sole = || is_sole_way(tree, Given { function: name, position: argument, call: parent, place, is_alone });
         if !((is_variable && is_sole()) || (is_alone && !is_written)) {
             return None;
         }
@@ -379,6 +379,11 @@ __global__ void k(S *out) { S s; s = f(s, 2); out[0] = s; }
         let after =
             "void k(const S *in) { S s; s.x = 1; s = f(s, in, s.x); s = f(s, in + 1, 2); out[0] = s.x + s.v[1]; }";
         assert_eq!(edited(&format!("{f}{call}"), 0), Some(format!("{expected}{after}")));
+        // A function that has no other way to memory does not care who else has the address.
+        assert_eq!(
+            edited("void f(S *p, float h) { p->x += h; }\nfloat g(const S &s);\nvoid k() { S s; f(&s, 1); out[0] = g(s); }", 0).as_deref(),
+            Some("S f(S p, float h) { p.x += h; return p; }\nfloat g(const S &s);\nvoid k() { S s; s = f(s, 1); out[0] = g(s); }")
+        );
         for call in [
             "void k() { S s; f(&s, &s, 1); }",
             "void k(int n) { S s, r; f(&s, n ? &r : &s, 1); }",

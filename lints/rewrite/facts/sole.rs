@@ -18,6 +18,8 @@ pub struct Given<'a> {
     pub call: Node<'a>,
     /// The variable, its member or its element, without `&`.
     pub place: Node<'a>,
+    /// Whether the function has no other way to memory: then it does not matter who else has the address.
+    pub is_alone: bool,
 }
 
 /// Whether no one but the called function gets the variable's address, and computing the call's other arguments does
@@ -29,7 +31,8 @@ pub fn is_sole_way(tree: &SyntaxTree, given: Given<'_>) -> bool {
         let all = tree.declarations(around);
         let own = resolve(&all, tree.slice(base), base.start_byte())?;
         let is_own = own.kind != DeclarationKind::Alias && own.volatility.is_none();
-        let stays = tree.names_of(around, &all, own).into_iter().all(|name| is_kept(tree, given, own, name));
+        let stays =
+            given.is_alone || tree.names_of(around, &all, own).into_iter().all(|name| is_kept(tree, given, own, name));
         // What is in the place's indices stays the same, too.
         let mut others = tree.identifiers_below(given.place).into_iter().filter(|name| *name != base);
         let is_steady = others.all(|name| {
