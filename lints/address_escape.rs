@@ -24,7 +24,8 @@
 //!
 //! ## Fix safety
 //! Inlining keeps the meaning. Passing by value changes every call of the function. It is offered if the function only
-//! reads and writes through the parameter; other files that declare or call the function must follow. A `switch`
+//! reads and writes through the parameter, nothing else gets the variable's address, and copying it does nothing else;
+//! other files that declare or call the function must follow. A `switch`
 //! instead of a function table keeps the meaning if nothing writes to the table. The source alone shows that only for a
 //! `static` table. An index beyond the table was undefined; it now calls the last function. Where neither is possible,
 //! a kernel's own variable may be moved to shared memory, which also has addresses: see `dynamic_index`.

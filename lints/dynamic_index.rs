@@ -30,7 +30,8 @@
 //!
 //! ## Fix safety
 //! A loop over all elements of a ring, starting at any element, is turned into one that visits them in storage order.
-//! Each iteration may only add to sums, or write elements of its own. Floating-point sums may then differ in their last
+//! Each iteration may only add to sums, or write elements of its own, and the index must have the value of each element
+//! once: an unsigned sum that may wrap around has not, unless the extent is a power of two. Floating-point sums may then differ in their last
 //! digits, so the programmer must judge.
 //!
 //! If all accesses with a computed index can be edited, the edit selects the element. Index and value are evaluated

@@ -25,7 +25,8 @@
 //! ## Fix safety
 //! `const __grid_constant__` keeps the meaning if nothing writes to the parameter. A function that gets its address
 //! must take a pointer to `const`. A parameter or copy whose elements are written may be moved to shared memory, one
-//! part per thread: see `dynamic_index`.
+//! part per thread: see `dynamic_index`. A member gets a variable of its own if the file shows that it is a number, a
+//! pointer or a plain structure: no bit-field, and not in a union.
 //!
 //! ## When it is wrong
 //! Constant memory serializes reads of different addresses in a warp. A parameter that is read at divergent indices may

@@ -11,9 +11,11 @@ use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
 
 use super::Rewrite;
+use super::facts::evaluation::{is_in_lambda, site};
 use super::facts::number::is_number;
+use super::facts::purity::is_pure_call;
 use super::facts::taken::{is_condition, is_value};
-use super::shared::columns::{before_statement, beside_others, uses, zero};
+use super::shared::columns::{Use, before_statement, beside_others, uses, zero};
 use super::shared::declaration::{Declared, PrivateVariable, declared, private_variable};
 
 /// The integers for up to so many flags, with the suffix of their literals.
@@ -47,12 +49,32 @@ fn edits(variable: &PrivateVariable) -> Option<(Vec<Edit>, i64)> {
     let flags = Flags { tree, name: tree.slice(declared.name), one: format!("1{suffix}") };
     let mut edits = flags.declaration(&declared, type_node, type_text)?;
     let root = tree.root()?;
-    for used in uses(tree, &declared)? {
+    let element = |used: &Use| {
         let name = root.descendant_for_byte_range(used.name.start, used.name.end)?;
-        let element = name.parent().filter(|element| element.end_byte() == used.end)?;
+        name.parent().filter(|element| element.end_byte() == used.end)
+    };
+    let elements: Vec<Node<'_>> = uses(tree, &declared)?.iter().map(element).collect::<Option<_>>()?;
+    // A lambda may change flags while an index or a value is computed, before or after the integer is read.
+    let is_shared = elements.iter().any(|element| is_in_lambda(*element));
+    if is_shared && !elements.iter().all(|element| is_undisturbed(tree, *element)) {
+        return None;
+    }
+    for element in elements {
         edits.extend(flags.element(element)?);
     }
     Some((edits, bits))
+}
+
+/// Whether no function with effects is called while the statement that has an element computes: the integer is read
+/// once, and the array was read at each element.
+fn is_undisturbed(tree: &SyntaxTree, element: Node<'_>) -> bool {
+    let Some((statement, _)) = site(element) else { return false };
+    let evaluated = match statement.kind() {
+        Kind::IfStatement | Kind::SwitchStatement => statement.field(Field::Condition).unwrap_or(statement),
+        _ => statement,
+    };
+    let is_call = |node: Node<'_>| node.kind() == Kind::CallExpression && !is_pure_call(tree, node);
+    !evaluated.descendants_through(|node, _| node.kind() != Kind::LambdaExpression).any(is_call)
 }
 
 struct Flags<'t> {
@@ -197,6 +219,15 @@ mod tests {
                 "bool seen[8] = {}; seen[n] = in[n] > seen[n + 1];",
                 "unsigned seen = 0; seen = (in[n] > ((seen >> (n + 1) & 1) != 0)) ? seen | 1u << n : seen & ~(1u << n);",
             ),
+            // A call that cannot reach the flags, and a lambda that is called by itself.
+            (
+                "bool seen[8] = {}; seen[slot(n++)] = in[n] > 0;",
+                "unsigned seen = 0; seen = (in[n] > 0) ? seen | 1u << slot(n++) : seen & ~(1u << slot(n++));",
+            ),
+            (
+                "bool seen[8] = {}; auto mark = [&](int i) { seen[i] = true; }; mark(3); out[0] = seen[max(n, 1)];",
+                "unsigned seen = 0; auto mark = [&](int i) { seen |= 1u << i; }; mark(3); out[0] = ((seen >> max(n, 1) & 1) != 0);",
+            ),
             // The value's own index has another element of the array.
             (
                 "bool seen[8] = {}; seen[seen[n] ? 1 : 2] = true;",
@@ -225,6 +256,14 @@ mod tests {
             "bool seen[8] = {}; View view(seen[n]); seen[n] = true; out[0] = view.one;",
             "bool seen[8] = {}; auto get = [&]() -> const bool& { return seen[n]; }; seen[n] = true; out[0] = get();",
             "bool seen[8] = {}; for (bool one : seen) out[0] += one;",
+            // A function that the index or the value calls changes flags.
+            "bool seen[8] = {}; auto slot = [&](int i) { seen[0] = false; return i; }; seen[slot(n)] = in[n] > 0;",
+            "bool seen[8] = {}; auto slot = [&](int i) { seen[0] = false; return i; }; seen[slot(n)] = true;",
+            "bool seen[8] = {}; auto slot = [&](int i) { seen[0] = false; return i; }; out[0] = seen[slot(n)];",
+            "bool seen[8] = {}; auto slot = [&](int i) { seen[0] = false; return i; }; if (seen[slot(n)]) out[0] = 1;",
+            "bool seen[8] = {}; auto keep = [&](bool one) { seen[0] = one; return one; }; seen[n] = keep(in[n] > 0);",
+            "bool seen[8] = {}; auto keep = [&](bool one) { seen[0] = one; return one; }; out[0] = seen[n] + keep(true);",
+            "bool seen[8] = {}; auto slot = [&](int i) { seen[0] = false; return i; }; while (seen[slot(n)]) ++n;",
             // The value of an assignment, and other assignments.
             "bool seen[8] = {}; out[0] = seen[n] = true;",
             "bool seen[8] = {}; seen[0] = seen[n] = true;",

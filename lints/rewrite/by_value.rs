@@ -6,17 +6,20 @@
 
 use std::ops::Range;
 
-use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::ast::{Field, Kind, Member, Node};
 use cuda_syntax::tree::{access_path, base_name, is_callee, resolve, role};
+use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::mangling::demangle;
 use lmem_frame::{EscapeKind, StackObject};
 
 use super::Rewrite;
+use super::facts::accessed::is_scalar_member;
+use super::facts::classes::is_copied_plainly;
 use super::facts::evaluation::is_in_lambda;
 use super::facts::purity::{is_pure, takes_values};
 use super::facts::sites::{functions_named, located};
+use super::facts::sole::{Given, is_sole_way, reaches_nothing_else};
 use crate::framework::LintContext;
 
 /// Passes and returns the variable by value in the functions that take its address. Refused with `-rdc=true`: other
@@ -103,6 +106,9 @@ fn by_value(tree: &SyntaxTree, name: &str, argument: usize) -> Option<Vec<Edit>>
     let mut edits = Vec::new();
     let is_written = uses(tree, *definition, body, &parameter, &mut edits)?;
     let type_text = tree.slice(parameter.type_node);
+    if !is_copied_plainly(tree, type_text) || tree.slice(parameter.whole).contains("volatile") {
+        return None;
+    }
     for function in &functions {
         let own = Parameter::of(tree, *function, argument).filter(|_| tree.is_plain(*function))?;
         if own.way != parameter.way || tree.slice(own.type_node) != type_text {
@@ -122,7 +128,8 @@ fn by_value(tree: &SyntaxTree, name: &str, argument: usize) -> Option<Vec<Edit>>
     if is_written {
         edits.extend(returns(tree, body, tree.slice(parameter.name?))?);
     }
-    edits.extend(calls(tree, name, argument, parameter.way, is_written)?);
+    let is_alone = reaches_nothing_else(tree, *definition, tree.slice(parameter.name?));
+    edits.extend(calls(tree, &Callee { name, argument, way: parameter.way, is_written, is_alone })?);
     Some(edits)
 }
 
@@ -168,12 +175,12 @@ fn uses(
                 let called = parent.parent().and_then(|call| call.field(Field::Function));
                 let is_value =
                     parent.kind() == Kind::ArgumentList && called.is_some_and(|called| takes_values(tree, called));
-                if !(is_value || parent.kind() == Kind::InitializerList) {
+                if !(is_value || is_list_of_values(tree, parent)) || is_row(tree, path) {
                     return None;
                 }
             }
             // A method may modify its object, and a reference may outlive the statement.
-            false if is_callee(path) || is_bound(parent) => return None,
+            false if is_callee(path) || is_bound(tree, path, parent) => return None,
             false => is_written |= writes,
         }
     }
@@ -201,8 +208,19 @@ fn returns(tree: &SyntaxTree, body: Node<'_>, name: &str) -> Option<Vec<Edit>> {
     Some(edits)
 }
 
+/// A function that gets a value in place of an address.
+struct Callee<'a> {
+    name: &'a str,
+    argument: usize,
+    way: Way,
+    is_written: bool,
+    /// Whether it has no other way to memory.
+    is_alone: bool,
+}
+
 /// `p = push(p, dt);` for `push(&p, dt);`
-fn calls(tree: &SyntaxTree, name: &str, argument: usize, way: Way, is_written: bool) -> Option<Vec<Edit>> {
+fn calls(tree: &SyntaxTree, callee: &Callee<'_>) -> Option<Vec<Edit>> {
+    let Callee { name, argument, way, is_written, is_alone } = *callee;
     let mut edits = Vec::new();
     for used in tree.identifiers_below(tree.root()?).into_iter().filter(|node| tree.slice(*node) == name) {
         let mut called = used;
@@ -219,6 +237,16 @@ fn calls(tree: &SyntaxTree, name: &str, argument: usize, way: Way, is_written: b
         let list = parent.field(Field::Arguments).filter(|_| is_callee(called) && tree.is_plain(parent))?;
         let given = list.parts().nth(argument)?;
         let text = tree.slice(given);
+        let place = match way {
+            Way::Reference => given,
+            Way::Pointer => given.field(Field::Argument).filter(|_| text.starts_with('&')).unwrap_or(given),
+        };
+        // The function may reach the variable in another way, and other threads may reach what a pointer leads to.
+        let is_variable = way == Way::Reference || text.starts_with('&');
+        let is_sole = || is_sole_way(tree, Given { function: name, position: argument, call: parent, place, is_alone });
+        if !((is_variable && is_sole()) || (is_alone && !is_written)) {
+            return None;
+        }
         let value = match way {
             Way::Reference => text.to_string(),
             Way::Pointer => match given.field(Field::Argument).filter(|_| text.starts_with('&')) {
@@ -242,10 +270,35 @@ fn calls(tree: &SyntaxTree, name: &str, argument: usize, way: Way, is_written: b
     Some(edits)
 }
 
-/// Whether a reference is bound to an expression.
-fn is_bound(parent: Node<'_>) -> bool {
-    parent.kind() == Kind::InitDeclarator
-        && parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::ReferenceDeclarator)
+/// Whether a reference or a pointer may be bound to an expression, which then leads to the copy.
+fn is_bound(tree: &SyntaxTree, path: Node<'_>, parent: Node<'_>) -> bool {
+    match parent.kind() {
+        Kind::InitDeclarator => {
+            let is_name = parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier);
+            parent.field(Field::Value) == Some(path) && (!is_name || is_row(tree, path))
+        }
+        Kind::ConditionalExpression => parent.field(Field::Condition) != Some(path),
+        Kind::CastExpression => parent.field(Field::Type).is_some_and(|it| tree.slice(it).contains(['&', '*'])),
+        Kind::CommaExpression | Kind::ForRangeLoop | Kind::LambdaExpression => true,
+        Kind::AssignmentExpression | Kind::BinaryExpression | Kind::ReturnStatement => is_row(tree, path),
+        _ => false,
+    }
+}
+
+/// Whether an expression ends in a member that may be an array, which becomes a pointer.
+fn is_row(tree: &SyntaxTree, path: Node<'_>) -> bool {
+    let member = Member::of(path).and_then(Member::name);
+    member.is_some_and(|member| !is_scalar_member(tree, tree.slice(member)))
+}
+
+/// Whether a list initializes numbers: a member of a class may be a reference.
+fn is_list_of_values(tree: &SyntaxTree, list: Node<'_>) -> bool {
+    let Some(parent) = list.parent().filter(|_| list.kind() == Kind::InitializerList) else { return false };
+    let type_node = match parent.kind() {
+        Kind::InitDeclarator => parent.parent().and_then(|statement| statement.field(Field::Type)),
+        _ => parent.field(Field::Type),
+    };
+    type_node.is_some_and(|it| types::size_of(tree.slice(it)).is_some())
 }
 
 #[cfg(test)]
@@ -253,11 +306,14 @@ mod tests {
     use super::*;
     use lmem_base::edit::apply;
 
+    const CLASS: &str = "struct S { float x, y, v[2]; int n; };\n";
+
     fn edited(text: &str, argument: usize) -> Option<String> {
-        let tree = SyntaxTree::example("a.cu", text);
+        let text = format!("{CLASS}{text}");
+        let tree = SyntaxTree::example("a.cu", text.as_str());
         let mut edits = by_value(&tree, "f", argument)?;
         edits.sort();
-        apply(text, &edits.iter().collect::<Vec<_>>())
+        Some(apply(&text, &edits.iter().collect::<Vec<_>>())?.strip_prefix(CLASS)?.to_string())
     }
 
     #[test]
@@ -310,6 +366,58 @@ __global__ void k(S *out) { S s; s = f(s, 2); out[0] = s; }
             "void f(S *p) { p->x = 0; }\nauto g = &f;",
             "void f(S *p) { p->x = 0; }\nvoid f(T *p) { p->x = 0; }",
             "void f(S *p) { p->x = 0; }\nvoid k() { S s[2]; f(s + 1); }",
+        ] {
+            assert_eq!(edited(text, 0), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_can_be_reached_in_another_way_keeps_its_address() {
+        let f = "void f(S *p, const S *q, float h) { p->x += q->y * h; p->y += q->x; }\n";
+        let expected = "S f(S p, const S *q, float h) { p.x += q->y * h; p.y += q->x; return p; }\n";
+        let call = "void k(const S *in) { S s; s.x = 1; f(&s, in, s.x); f(&s, in + 1, 2); out[0] = s.x + s.v[1]; }";
+        let after =
+            "void k(const S *in) { S s; s.x = 1; s = f(s, in, s.x); s = f(s, in + 1, 2); out[0] = s.x + s.v[1]; }";
+        assert_eq!(edited(&format!("{f}{call}"), 0), Some(format!("{expected}{after}")));
+        // A function that has no other way to memory does not care who else has the address.
+        assert_eq!(
+            edited("void f(S *p, float h) { p->x += h; }\nfloat g(const S &s);\nvoid k() { S s; f(&s, 1); out[0] = g(s); }", 0).as_deref(),
+            Some("S f(S p, float h) { p.x += h; return p; }\nfloat g(const S &s);\nvoid k() { S s; s = f(s, 1); out[0] = g(s); }")
+        );
+        for call in [
+            "void k() { S s; f(&s, &s, 1); }",
+            "void k(int n) { S s, r; f(&s, n ? &r : &s, 1); }",
+            "void k() { S s; const S *other = &s; f(&s, other, 1); }",
+            "void k() { S s; const S &other = s; f(&s, &other, 1); }",
+            "void k() { S s; keep(&s); f(&s, kept, 1); }",
+            "void k() { S s; s.keep(); f(&s, kept, 1); }",
+            "void k() { S s; auto get = [&] { return &s; }; f(&s, get(), 1); }",
+            "void k() { S s[4]; f(&s[1], s, 1); }",
+            "void k() { S s; const float *x = s.v; f(&s, (const S *)x, 1); }",
+            "void k(const S *in) { S s; f(&s, in, s.x = 3); }",
+            "void k(const S *in, int i) { S s[4]; f(&s[i], in, ++i); }",
+            "void k(S *global, const S *in) { f(global, in, 1); }",
+            "void k(const S *in) { static S s; f(&s, in, 1); }",
+            "void k(const S *in) { __shared__ S s; f(&s, in, 1); }",
+        ] {
+            assert_eq!(edited(&format!("{f}{call}"), 0), None, "{call}");
+        }
+        for text in [
+            // It writes in another way what it only reads by its parameter.
+            "float f(const S *p, S *q) { q->x = 1; return p->x; }\nvoid k() { S s; out[0] = f(&s, &s); }",
+            "float f(const S *p) { last = 3; return p->x; }\nvoid k(S *q) { out[0] = f(q); }",
+            "void f(S *p, float h) { p->x += h; }\nvoid k(S *q) { f(q, 1); }",
+            // Copying does more than to copy.
+            "struct C { int n; C(const C& other) : n(other.n + 1) {} };\nint f(const C *p) { return p->n; }\nvoid k() { C c; out[0] = f(&c); }",
+            "int f(const Unknown *p) { return p->n; }\nvoid k() { Unknown c; out[0] = f(&c); }",
+            "int f(const volatile S *p) { return p->n; }\nvoid k() { S s; out[0] = f(&s); }",
+            // References and pointers into the copy.
+            "void f(S *p, int n) { float &x = n ? p->x : p->y; x = 1; }\nvoid k() { S s; f(&s, 1); }",
+            "void f(S *p, int n) { View view{p->x}; view.x = 1; }\nvoid k() { S s; f(&s, 1); }",
+            "void f(S *p, int n) { float *v = p->v; v[n] = 1; }\nvoid k() { S s; f(&s, 1); }",
+            "void f(S *p, int n) { auto v = p->v; v[n] = 1; }\nvoid k() { S s; f(&s, 1); }",
+            "void clear(float *v) { v[0] = 0; }\nvoid f(S *p, int n) { clear(p->v); }\nvoid k() { S s; f(&s, 1); }",
+            "void f(S *p, int n) { for (float &x : p->v) x = n; }\nvoid k() { S s; f(&s, 1); }",
         ] {
             assert_eq!(edited(text, 0), None, "{text}");
         }

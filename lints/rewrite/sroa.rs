@@ -9,6 +9,8 @@ use lmem_base::source::Span;
 use lmem_frame::StackObject;
 
 use super::Rewrite;
+use super::facts::classes::is_plain_member;
+use super::facts::evaluation::is_value_argument;
 use super::facts::sites::trees;
 
 /// The replaced members with the edits: `auto next = parameter.next;` at the kernel's start, and `next` for
@@ -23,6 +25,8 @@ fn replaced(tree: &SyntaxTree, parameter: usize) -> Option<(Vec<String>, Rewrite
     let body = enclosing_function(name_node)?.field(Field::Body)?;
     let first = first_statement(enclosing_function(name_node)?)?;
     let uses = uses(tree, body, name)?;
+    let declared = name_node.ancestors().find(|node| node.is_parameter_declaration())?;
+    let class = tree.slice(declared.field(Field::Type)?);
     let mut members: Vec<String> = Vec::new();
     for (field, member) in &uses {
         let path = access_path(*field);
@@ -33,7 +37,7 @@ fn replaced(tree: &SyntaxTree, parameter: usize) -> Option<(Vec<String>, Rewrite
             members.push(member.clone());
         }
     }
-    if members.is_empty() {
+    if members.is_empty() || !members.iter().all(|member| is_plain_member(tree, class, member)) {
         return None;
     }
     let own = |member: &str| fresh(tree.text(), &format!("{name}_{member}"), &[]);
@@ -54,13 +58,28 @@ fn uses<'t>(tree: &SyntaxTree, body: Node<'t>, name: &str) -> Option<Vec<(Node<'
     for node in tree.named(body, name) {
         let member = Member::of(node.parent()?)?;
         let field = member.node();
-        let is_address = field.parent().and_then(Pointer::of).is_some_and(Pointer::is_address);
-        if member.object()? != node || is_callee(field) || is_address {
+        if member.object()? != node || is_callee(access_path(field)) || has_address(tree, field) {
             return None;
         }
         found.push((field, tree.slice(member.name()?).to_string()));
     }
     Some(found)
+}
+
+/// Whether the address of a member is taken, or a reference is bound to it: its neighbours can be reached from there.
+fn has_address(tree: &SyntaxTree, field: Node<'_>) -> bool {
+    let path = access_path(field);
+    let is_address = |node: Node<'_>| node.parent().and_then(Pointer::of).is_some_and(Pointer::is_address);
+    let is_bound = path.parent().is_some_and(|parent| match parent.kind() {
+        Kind::InitDeclarator => {
+            parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::ReferenceDeclarator)
+        }
+        Kind::ConditionalExpression => parent.field(Field::Condition) != Some(path),
+        Kind::ArgumentList => !has_subscript(path, field) && !is_value_argument(tree, parent),
+        Kind::LambdaExpression | Kind::ReturnStatement | Kind::ForRangeLoop => true,
+        _ => false,
+    });
+    is_address(field) || is_address(path) || is_bound
 }
 
 fn has_subscript(path: Node<'_>, field: Node<'_>) -> bool {
@@ -81,11 +100,14 @@ mod tests {
     use lmem_base::edit::apply;
 
     fn edited(body: &str) -> Option<String> {
-        let text = format!("__global__ void k(State s, float* out)\n{{\n  {body}\n}}\n");
+        let classes = "\
+struct State { int next, n; unsigned at : 4; volatile int flag; float *out, *table; float row[4]; float3 origin; union { unsigned bits; float value; }; };
+__device__ void take(float& x); __device__ float twice(float x) { return x * 2; }";
+        let text = format!("{classes}\n__global__ void k(State s, float* out)\n{{\n  {body}\n}}\n");
         let tree = SyntaxTree::example("a.cu", &text);
-        let (_, rewrite) = replaced(&tree, text.find("s,")?)?;
+        let (_, rewrite) = replaced(&tree, text.find("s, float* out")?)?;
         let edited = apply(&text, &rewrite.edits.iter().collect::<Vec<_>>())?;
-        Some(edited.lines().skip(2).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))
+        Some(edited.lines().skip(4).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))
     }
 
     #[test]
@@ -93,6 +115,10 @@ mod tests {
         assert_eq!(
             edited("s.next += 4; s.out[0] = s.table[s.next] + s.origin.x;").as_deref(),
             Some("auto s_next = s.next; s_next += 4; s.out[0] = s.table[s_next] + s.origin.x;")
+        );
+        assert_eq!(
+            edited("s.next += 4; out[s.next] = twice(s.next);").as_deref(),
+            Some("auto s_next = s.next; s_next += 4; out[s_next] = twice(s_next);")
         );
         assert_eq!(
             edited("s.origin.x = 0; ++s.n; out[s.n] = s.origin.y;").as_deref(),
@@ -109,6 +135,16 @@ mod tests {
             "s.next = 1; s.advance();",
             "out[0] = s.next;",
             "State& r = s; r.next = 1; s.next = 2;",
+            // A bit-field, a union, a member that others may change, and what the class does not have.
+            "s.at += 5; out[0] = s.at;",
+            "s.bits += 5; out[0] = s.value;",
+            "s.flag = 1; out[0] = s.flag;",
+            "s.elsewhere = 1;",
+            // Neighbours are reached from a member.
+            "s.next = 1; out[0] = (&(s.next))[1];",
+            "s.next = 1; const int& one = s.next; out[0] = (&one)[1];",
+            "s.origin.x = 1; const float& one = s.origin.y; out[0] = (&one)[1];",
+            "s.n = 1; take(s.origin.x);",
         ] {
             assert_eq!(edited(body), None, "{body}");
         }

@@ -1,11 +1,16 @@
 //! Facts about the source that several rewrites need.
 
+pub mod accessed;
+pub mod callees;
+pub mod classes;
 pub mod constness;
 pub mod evaluation;
+pub mod integers;
 pub mod number;
 pub mod plain_type;
 pub mod purity;
 pub mod sites;
+pub mod sole;
 pub mod steady;
 pub mod taken;
 pub mod text;

@@ -106,7 +106,7 @@ fn is_plain_within(
 }
 
 /// Definitions of a type name in the text, without templates.
-fn definitions<'v>(tree: &'v SyntaxTree, name: &str) -> Vec<Node<'v>> {
+pub(super) fn definitions<'v>(tree: &'v SyntaxTree, name: &str) -> Vec<Node<'v>> {
     let defines = |node: &Node<'_>| {
         let named = match node.kind() {
             Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier | Kind::EnumSpecifier => {

@@ -20,6 +20,7 @@ use lmem_frame::StackObject;
 use self::order::Rounds;
 use self::turn::Turn;
 use super::Rewrite;
+use super::facts::integers::is_int;
 use super::facts::number::is_number;
 use super::facts::purity::{is_arithmetic, is_builtin};
 use super::facts::steady::{is_steady, may_write};
@@ -27,6 +28,8 @@ use super::select::holder::{Holder, holders};
 use super::select::worth::MOST_ELEMENTS;
 use super::select::{FORMS, Form, selection};
 use super::unroll::Unrolled;
+use super::unroll::body::is_inevitable;
+use super::unroll::bound::largest;
 use super::unroll::for_loop::{ForLoop, for_loops, step};
 
 /// Makes loops over a ring visit the elements in index order. Other accesses with a computed index become selects.
@@ -130,8 +133,13 @@ impl<'h> RingWalk<'h> {
             if !is_number(tree, node) {
                 return None;
             }
+            let is_each = visits_each_once(tree, node, around.counter(), subscript, body);
             let turned = TurnedIndex { node, turn, variable };
-            return visits_all(tree, &around, &extent).then_some(Self { tree, around, indices: vec![turned] });
+            return (is_each && visits_all(tree, &around, &extent)).then_some(Self {
+                tree,
+                around,
+                indices: vec![turned],
+            });
         }
         None
     }
@@ -176,6 +184,19 @@ fn value_of<'h>(tree: &'h SyntaxTree, around: &ForLoop, name: Node<'_>, all: &[D
     tree.root()?.named_descendant_for_byte_range(start, end)
 }
 
+/// Whether an index `(head + j) % 12` has the value of each element once. It has not where the sum wraps around, except
+/// at a multiple of the extent, nor where it is negative. Elements below 0 do not exist: a loop that accesses an element
+/// in each iteration has none.
+fn visits_each_once(tree: &SyntaxTree, index: Node<'_>, counter: &str, subscript: Node<'_>, body: Node<'_>) -> bool {
+    let index = index.without_parentheses();
+    let (Some(sum), Some(extent)) = (index.field(Field::Left), index.field(Field::Right)) else { return false };
+    let is_small = || largest(tree, sum, counter).is_some_and(|most| most < i64::from(i32::MAX));
+    let is_power = tree.value_of(extent).is_some_and(|extent| extent > 0 && extent.count_ones() == 1);
+    index.operator() == Some("&")
+        || is_small()
+        || (is_inevitable(tree, subscript, body, &[]) && (is_power || (is_int(tree, sum) && is_int(tree, extent))))
+}
+
 /// Whether a loop counts from 0 to an extent in steps of 1, with an induction variable of its own.
 fn visits_all(tree: &SyntaxTree, around: &ForLoop, extent: &str) -> bool {
     let visits = || {
@@ -193,4 +214,55 @@ fn visits_all(tree: &SyntaxTree, around: &ForLoop, extent: &str) -> bool {
         Some(is_extent && is_below && is_by_one && is_counter && tree.value_of(start) == Some(0))
     };
     visits().unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_that_wrap_around_miss_elements() {
+        let is_each = |index: &str, body: &str| {
+            let body = body.replace("INDEX", index);
+            let text = format!(
+                "struct R {{ int first; unsigned last; }};\n__global__ void k(unsigned head, int at, R r) {{ float ring[12]; for (int j = 0; j < 12; ++j) {{ {body} }} }}"
+            );
+            let tree = SyntaxTree::example("a.cu", &text);
+            let root = tree.root().unwrap();
+            let start = text.find(index).unwrap();
+            let node = root.named_descendant_for_byte_range(start, start + index.len()).unwrap();
+            let subscript = root
+                .descendants()
+                .find(|node| tree.slice(*node).starts_with("ring[") && node.kind() == Kind::SubscriptExpression)
+                .unwrap();
+            let around = root.descendants().find(|node| node.kind() == Kind::ForStatement).unwrap();
+            visits_each_once(&tree, node, "j", subscript, around.field(Field::Body).unwrap())
+        };
+        let plain = "sum += ring[INDEX];";
+        let by_name = "const int here = INDEX; if (here >= 0) sum += ring[here];";
+        for (index, body) in [
+            ("(head + j) % 16", plain),
+            ("(at + j) % 12", plain),
+            ("(r.first + j) % 12", plain),
+            ("(threadIdx.x + j) % 12u", plain),
+            ("((head & 7) + j) % 12", plain),
+            ("(head + j) & 7", by_name),
+            ("((at & 7) + j) % 12", by_name),
+        ] {
+            assert!(is_each(index, body), "{index} {body}");
+        }
+        for (index, body) in [
+            ("(head + j) % 12u", plain),
+            ("(head + j) % 12", plain),
+            // Converted to `unsigned`, a negative sum is a legal index.
+            ("(at + j) % 12u", plain),
+            ("(r.last + j) % 12", plain),
+            ("(at + j) % 12", by_name),
+            ("(at + j) % 16", by_name),
+            ("(at + j) % 12", "if (at + j >= 0) sum += ring[INDEX];"),
+            ("(at + j) % 12", "if (at + j < 0) continue; sum += ring[INDEX];"),
+        ] {
+            assert!(!is_each(index, body), "{index} {body}");
+        }
+    }
 }

@@ -4,6 +4,7 @@
 mod alignment;
 pub(super) mod columns;
 pub mod declaration;
+mod residency;
 mod rows;
 mod section;
 pub mod spilling;
@@ -17,6 +18,7 @@ use nv_code::PtxFunction;
 use ptx_syntax::{Operand, SpecialRegister};
 
 use self::declaration::{BlockThreads, PrivateVariable, private_variable};
+use self::residency::must_be_resident;
 use super::Rewrite;
 use super::facts::text::split_at_commas;
 use crate::framework::LintContext;
@@ -55,7 +57,7 @@ enum Layout {
 /// `__shared__ float window_of_block[32][256]`. If neither launch bounds nor launches give the block size, the edit has
 /// a usual size as placeholder.
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
-    let variable = own_variable(cx, object)?;
+    let variable = own_variable(cx, object).filter(|_| !must_be_resident(cx))?;
     if variable.is_of_kernel && variable.is_of_one_thread(axes(cx, true)?) {
         return keep_for_one_thread(cx, object, &variable);
     }

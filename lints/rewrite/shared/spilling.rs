@@ -5,6 +5,7 @@ use lmem_base::source::{Span, has_ending};
 use lmem_frame::KernelFrame;
 use nv_code::shared_spilling::{PRAGMA, may_spill};
 
+use super::residency::must_be_resident;
 use crate::framework::LintContext;
 use crate::rewrite::Rewrite;
 
@@ -14,6 +15,7 @@ pub fn suggestion(cx: &LintContext<'_>, advice: Option<&str>) -> Option<Suggesti
     let function = cx.unit.function(&cx.frame.mangled)?;
     let adds_shared = cx.unit.launches().dynamic_shared(&cx.frame.name) != Some(0);
     let may_spill = may_spill(function, &cx.unit.facts.ptx) && !cx.unit.is_relocatable() && !adds_shared;
+    let may_spill = may_spill && !must_be_resident(cx);
     let edit = first_statement(cx.frame, &statement()).filter(|_| may_spill)?;
     let what = "let `ptxas` spill to shared memory";
     let title = advice.map_or(what.to_string(), |advice| format!("{advice}; or {what}"));

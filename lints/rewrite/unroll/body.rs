@@ -1,79 +1,104 @@
 //! Loop bodies: whether each iteration uses an element, and early exits.
 
-use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Binary, Call, Field, Kind, Node};
-use cuda_syntax::tree::last_name;
+use cuda_syntax::ast::{Call, Field, Kind, Node};
+use cuda_syntax::tree::{enclosing_function, last_name};
+use cuda_syntax::{SyntaxTree, types};
 
+use crate::rewrite::facts::accessed::is_accessed;
+use crate::rewrite::facts::callees::{are_quiet, is_ending};
 use crate::rewrite::facts::purity::is_pure;
 
-/// Whether a comparison in a loop's body uses the induction variable.
-pub(super) fn is_compared(tree: &SyntaxTree, body: Node<'_>, counter: &str) -> bool {
-    // `in[i] > 0` compares an element, not the induction variable.
-    let is_direct =
-        |side: Node<'_>| side.kind() != Kind::SubscriptExpression && tree.named(side, counter).next().is_some();
-    let operations = body.descendants().filter_map(Binary::of);
-    let mut comparisons = operations.filter(|it| matches!(it.operator(), Some("<" | "<=" | ">" | ">=" | "==" | "!=")));
-    comparisons.any(|it| [it.left(), it.right()].into_iter().flatten().any(is_direct))
-}
-
 /// Whether threads synchronize in a loop's body, or ask which threads are active: the result depends on where threads
-/// with fewer iterations wait.
+/// with fewer iterations wait. A function that the text does not define may do so.
 pub(super) fn has_meetings(tree: &SyntaxTree, body: Node<'_>) -> bool {
-    const PREFIXES: [&str; 9] =
-        ["__sync", "__shfl", "__any", "__all", "__ballot", "__activemask", "__match", "__reduce", "__bar"];
-    let meets = |called: Node<'_>| {
-        let name = last_name(tree.slice(called));
-        PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-            || name.contains("sync")
-            || matches!(name, "arrive" | "wait" | "shfl" | "ballot" | "any" | "all" | "reduce")
-    };
-    body.descendants().any(|node| node.is_assembly() || Call::of(node).and_then(Call::function).is_some_and(meets))
+    body.descendants().any(Node::is_assembly) || !are_quiet(tree, body)
 }
 
-/// Whether each iteration uses an element, or has no effect before it exits. Then an iteration beyond the extent is
-/// undefined or has no effect.
-pub(super) fn is_used_first(tree: &SyntaxTree, used: Node<'_>, body: Node<'_>) -> bool {
-    if !is_unconditional(used, body) {
+/// Whether each iteration accesses an element, or has no effect before it ends. Then an iteration beyond the extent is
+/// undefined or has no effect. `harmless` are the statements with which it may end: not `break` where the iterations
+/// beyond the extent come first, because those below it would not run.
+pub(in crate::rewrite) fn is_inevitable(tree: &SyntaxTree, used: Node<'_>, body: Node<'_>, harmless: &[Kind]) -> bool {
+    let Some(expression) = full_expression(used, body).filter(|_| !has_entries(body)) else { return false };
+    if !is_unconditional(tree, used, body) || !is_accessed(tree, used) {
         return false;
     }
-    let ends_before = exits(tree, body).iter().any(|exit| exit.start_byte() < used.start_byte());
-    if !ends_before {
-        return true;
+    // In an assignment, the right side is evaluated first.
+    let exits: Vec<Node<'_>> =
+        exits(tree, body).into_iter().filter(|exit| exit.start_byte() < expression.end_byte()).collect();
+    let before: Vec<Node<'_>> = match body.kind() {
+        Kind::CompoundStatement => body.parts().take_while(|child| child.end_byte() <= used.start_byte()).collect(),
+        _ => Vec::new(),
+    };
+    let is_before = |exit: &Node<'_>| before.last().is_some_and(|last| exit.start_byte() < last.end_byte());
+    exits.is_empty()
+        || (exits.iter().all(is_before) && before.iter().all(|statement| is_idle(tree, *statement, harmless)))
+}
+
+/// The whole expression or declaration in which an element is accessed.
+fn full_expression<'t>(used: Node<'t>, body: Node<'t>) -> Option<Node<'t>> {
+    let mut node = used;
+    while node != body {
+        let parent = node.parent()?;
+        if matches!(parent.kind(), Kind::CompoundStatement | Kind::IfStatement) {
+            break;
+        }
+        node = parent;
     }
-    // Statements before the one that uses the element.
-    let before = body.parts();
-    body.kind() == Kind::CompoundStatement
-        && before.take_while(|child| child.end_byte() <= used.start_byte()).all(|child| is_idle(tree, child))
+    Some(node)
+}
+
+/// Whether a loop's body may be entered other than from its start: by `goto`, or by a `switch` around the loop.
+fn has_entries(body: Node<'_>) -> bool {
+    let is_outside = |node: &Node<'_>| !body.byte_range().contains(&node.start_byte());
+    let jumps = enclosing_function(body)
+        .is_none_or(|function| function.descendants().any(|it| it.kind() == Kind::GotoStatement && is_outside(&it)));
+    let is_entry = |node: Node<'_>| {
+        let mut around = node.ancestors().take_while(|it| *it != body);
+        node.kind() == Kind::CaseStatement && !around.any(|it| it.kind() == Kind::SwitchStatement)
+    };
+    jumps || body.descendants().any(is_entry)
 }
 
 /// A statement without effects except ending the iteration: `if (x > y) break;`, `const float v = in[i];`.
-fn is_idle(tree: &SyntaxTree, statement: Node<'_>) -> bool {
+fn is_idle(tree: &SyntaxTree, statement: Node<'_>, harmless: &[Kind]) -> bool {
     match statement.kind() {
-        Kind::BreakStatement | Kind::ContinueStatement => true,
-        Kind::Declaration => is_pure(tree, statement),
+        Kind::BreakStatement | Kind::ContinueStatement => harmless.contains(&statement.kind()),
+        Kind::Declaration => {
+            // A constructor or a destructor may have effects.
+            let type_node = statement.field(Field::Type);
+            let is_number = type_node.is_some_and(|it| {
+                it.kind() == Kind::PlaceholderTypeSpecifier || types::size_of(tree.slice(it)).is_some()
+            });
+            is_number && is_pure(tree, statement)
+        }
         Kind::IfStatement => {
             let condition = statement.field(Field::Condition);
             let parts = [statement.field(Field::Consequence), statement.field(Field::Alternative)];
             condition.is_some_and(|condition| is_pure(tree, condition))
-                && parts.into_iter().flatten().all(|part| is_idle(tree, part))
+                && parts.into_iter().flatten().all(|part| is_idle(tree, part, harmless))
         }
-        Kind::CompoundStatement | Kind::ElseClause => statement.named_children().all(|child| is_idle(tree, child)),
+        Kind::CompoundStatement | Kind::ElseClause => {
+            statement.named_children().all(|child| is_idle(tree, child, harmless))
+        }
         _ => false,
     }
 }
 
-/// Whether an expression is evaluated in each iteration.
-fn is_unconditional(used: Node<'_>, body: Node<'_>) -> bool {
+/// Whether an expression is evaluated in each iteration that reaches it.
+fn is_unconditional(tree: &SyntaxTree, used: Node<'_>, body: Node<'_>) -> bool {
     let mut node = used;
     while node != body {
         let Some(parent) = node.parent() else { return false };
         let is_first = |field: Field| parent.field(field) == Some(node);
         let is_always = match parent.kind() {
             Kind::IfStatement | Kind::ConditionalExpression => is_first(Field::Condition),
-            Kind::BinaryExpression => !matches!(parent.operator(), Some("&&" | "||")) || is_first(Field::Left),
+            Kind::BinaryExpression => {
+                !matches!(parent.operator(), Some("&&" | "||" | "and" | "or")) || is_first(Field::Left)
+            }
+            // A `static` variable is initialized once.
+            Kind::Declaration => !parent.children().any(|child| tree.slice(child) == "static"),
             Kind::CompoundStatement
             | Kind::ExpressionStatement
-            | Kind::Declaration
             | Kind::InitDeclarator
             | Kind::AssignmentExpression
             | Kind::UpdateExpression
@@ -107,8 +132,8 @@ fn exits<'t>(tree: &SyntaxTree, body: Node<'t>) -> Vec<Node<'t>> {
         Kind::ThrowStatement,
     ];
     let is_exit = |node: &Node<'_>| {
-        let called = Call::of(*node).and_then(Call::function).map_or("", |called| tree.slice(called));
-        EXITS.contains(&node.kind()) || matches!(called, "assert" | "__trap" | "__brkpt") || node.is_assembly()
+        let called = Call::of(*node).and_then(Call::function).map_or("", |called| last_name(tree.slice(called)));
+        EXITS.contains(&node.kind()) || is_ending(called) || node.is_assembly()
     };
     body.descendants().filter(is_exit).collect()
 }

@@ -5,6 +5,7 @@ use cuda_syntax::ast::{Binary, Field, Kind, Member, Node};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
 
 use super::for_loop::{start_before, step};
+use crate::rewrite::facts::integers::{is_int, plain_words};
 use crate::rewrite::facts::steady::{is_reachable, is_steady, keeps_first_value, may_write};
 
 /// Threads of a block.
@@ -80,7 +81,7 @@ fn counter_kind(
     counter: &str,
 ) -> Option<CounterKind> {
     let text = match initializer.filter(|initializer| initializer.kind() == Kind::Declaration) {
-        Some(initializer) => normal(tree.slice(initializer.field(Field::Type)?)),
+        Some(initializer) => plain_words(tree.slice(initializer.field(Field::Type)?)),
         None => {
             let all = tree.declarations(enclosing_function(node)?);
             resolve(&all, counter, initializer.unwrap_or(node).start_byte())?.type_text.clone()
@@ -95,37 +96,6 @@ fn counter_kind(
         "int" | "int32_t" | "signed" | "signed int" => Some(CounterKind::Int),
         _ if is_wide => Some(CounterKind::Other),
         _ => None,
-    }
-}
-
-fn normal(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "const").collect();
-    words.join(" ")
-}
-
-/// Whether an expression has only variables and numbers of type `int`: then comparisons need no conversion, and
-/// unsigned wrap-around cannot occur.
-fn is_int(tree: &SyntaxTree, expression: Node<'_>) -> bool {
-    match expression.kind() {
-        Kind::NumberLiteral => {
-            let value = cuda_syntax::constant::evaluate(tree.slice(expression), &|_| None);
-            value.is_some_and(|value| value.integer_type() == cuda_syntax::constant::integer::IntegerType::Int)
-        }
-        Kind::Identifier => {
-            let (name, at) = (tree.slice(expression), expression.start_byte());
-            let all = enclosing_function(expression).map(|function| tree.declarations(function)).unwrap_or_default();
-            match resolve(&all, name, at) {
-                Some(found) => {
-                    found.kind == DeclarationKind::Scalar
-                        && matches!(normal(&found.type_text).as_str(), "int" | "int32_t" | "short" | "signed")
-                }
-                None => false,
-            }
-        }
-        Kind::BinaryExpression | Kind::ParenthesizedExpression => {
-            expression.named_children().all(|part| is_int(tree, part))
-        }
-        _ => false,
     }
 }
 
@@ -186,7 +156,7 @@ fn is_steady_bound(tree: &SyntaxTree, condition: Node<'_>, body: Node<'_>, count
 /// The largest value of a sum of thread indices, constants and multiples of the induction variable, none of which is
 /// negative. Such a sum rises with the induction variable and does not overflow in the iterations up to the extent
 /// either: once the condition is false it stays false.
-fn largest(tree: &SyntaxTree, expression: Node<'_>, counter: &str) -> Option<i64> {
+pub(in crate::rewrite) fn largest(tree: &SyntaxTree, expression: Node<'_>, counter: &str) -> Option<i64> {
     let expression = expression.without_parentheses();
     let part = |node: Option<Node<'_>>| largest(tree, node?, counter);
     match expression.kind() {
@@ -196,6 +166,8 @@ fn largest(tree: &SyntaxTree, expression: Node<'_>, counter: &str) -> Option<i64
             match expression.operator()? {
                 "+" => part(left)?.checked_add(part(right)?),
                 "*" => part(left)?.checked_mul(part(right)?),
+                // The bits of a constant, whatever the other side is.
+                "&" => tree.value_of(right?).filter(|mask| *mask >= 0),
                 _ => None,
             }
         }
@@ -214,7 +186,10 @@ fn largest(tree: &SyntaxTree, expression: Node<'_>, counter: &str) -> Option<i64
                 let is_index = tree.text().get(start..end)?.trim().starts_with("threadIdx.")
                     && tree.text().get(start..end)?.trim().len() == "threadIdx.x".len();
                 let is_kept = keeps_first_value(tree, function, &all, own)
-                    && matches!(normal(&own.type_text).as_str(), "int" | "unsigned" | "unsigned int" | "auto" | "uint");
+                    && matches!(
+                        plain_words(&own.type_text).as_str(),
+                        "int" | "unsigned" | "unsigned int" | "auto" | "uint"
+                    );
                 (is_index && is_kept).then_some(MOST_THREADS - 1)
             }
         },

@@ -2,22 +2,20 @@
 //! in the body. Such a loop can be unrolled.
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::ast::{Call, Field, Kind, Node};
 use cuda_syntax::identifiers::{identifiers, is_identifier_character};
-use cuda_syntax::tree::{DeclarationKind, enclosing_function, last_name, resolve};
+use cuda_syntax::tree::{DeclarationKind, enclosing_function, last_name, resolve, role};
 use lmem_base::diagnostic::Edit;
 use lmem_frame::Access;
 
-use super::body::{has_meetings, is_compared, is_used_first};
+use super::body::{has_meetings, is_inevitable};
 use super::bound::{Bound, open_bound};
-use super::for_loop::ForLoop;
+use super::for_loop::{ForLoop, step};
 
-/// A loop with a constant bound and a guard.
+/// A loop with a constant bound and a guard. The loop never exceeded the array's extent, because each iteration with an
+/// effect accesses the element of its index.
 pub struct Guard {
     pub edits: Vec<Edit>,
-    /// Whether the loop certainly never exceeded the array's extent, because each iteration uses the element of its
-    /// index.
-    pub is_certain: bool,
     /// The extent, if known.
     pub extent: Option<u32>,
 }
@@ -27,26 +25,55 @@ impl ForLoop {
     pub fn guarded(&self, array: &str) -> Option<Guard> {
         let tree = self.tree();
         let body = self.node()?.field(Field::Body)?;
-        let (extent, used) = uses(tree, body, array)
-            .into_iter()
-            .find_map(|used| Some((extent_text(tree, array, used, self.counter())?, used)))?;
-        let guard = self.bounded_by(&extent)?;
-        let is_certain = is_used_first(tree, used, body);
-        // If the body compares the induction variable, it may have iterations beyond the extent.
-        (is_certain || !is_compared(tree, body, self.counter())).then_some(Guard { is_certain, ..guard })
+        let mut used = uses(tree, body, array).into_iter().filter(|used| self.accesses(*used));
+        self.bounded_by(&used.find_map(|used| extent_text(tree, array, used, self.counter()))?)
     }
 
     /// The guarded loop in a function that gets an array of `elements` elements by pointer. The function must have only
     /// one call, so the array is always this one. The induction variable must be the whole index of every access.
     /// Template instances may get arrays of other sizes.
-    pub fn guarded_parameter(&self, elements: u64, accesses: &[&Access]) -> Option<Guard> {
+    pub fn guarded_parameter(
+        &self,
+        array: &str,
+        type_text: &str,
+        elements: u64,
+        accesses: &[&Access],
+    ) -> Option<Guard> {
         let tree = self.tree();
         let function = enclosing_function(self.node()?)?;
+        let body = self.node()?.field(Field::Body)?;
         let counter = self.counter();
         let mut indices = accesses.iter().filter_map(|access| access.index.as_ref()).map(|span| span.text().trim());
         let is_direct = indices.all(|index| index == counter || !identifiers(index).any(|word| word == counter));
-        let is_one = !is_template(function) && is_called_once(tree, function);
-        (is_direct && is_one).then(|| self.bounded_by(&elements.to_string()))?
+        if !is_direct || is_template(function) {
+            return None;
+        }
+        let is_whole = |used: &Node<'_>| {
+            let index = used.field(Field::Indices).and_then(|list| list.named_child(0));
+            let base = used.field(Field::Argument).filter(|base| base.kind() == Kind::Identifier);
+            index.is_some_and(|index| tree.slice(index) == counter)
+                && base.is_some_and(|base| is_given(tree, function, base, array, type_text))
+        };
+        let subscripts = body.descendants().filter(|node| node.kind() == Kind::SubscriptExpression);
+        let is_inevitable = subscripts.filter(is_whole).any(|used| self.accesses(used));
+        is_inevitable.then(|| self.bounded_by(&elements.to_string()))?
+    }
+
+    /// Whether each iteration accesses the element `used` of its index, or has no effect.
+    fn accesses(&self, used: Node<'_>) -> bool {
+        let accesses = || {
+            let (tree, node) = (self.tree(), self.node()?);
+            let body = node.field(Field::Body)?;
+            let all = tree.declarations(enclosing_function(node)?);
+            let meant = |at: usize| resolve(&all, self.counter(), at).map(|found| found.range);
+            let harmless: &[Kind] = match step(tree, node.field(Field::Update)?)? > 0 {
+                true => &[Kind::BreakStatement, Kind::ContinueStatement],
+                false => &[Kind::ContinueStatement],
+            };
+            let is_own = meant(used.start_byte()) == meant(body.start_byte());
+            Some(is_own && is_inevitable(tree, used, body, harmless))
+        };
+        accesses().unwrap_or(false)
     }
 
     fn bounded_by(&self, extent: &str) -> Option<Guard> {
@@ -73,7 +100,6 @@ impl ForLoop {
         let value = tree.evaluate(extent, node.start_byte());
         Some(Guard {
             edits: edits.into_iter().flatten().collect(),
-            is_certain: false,
             extent: value.and_then(|value| u32::try_from(value).ok()),
         })
     }
@@ -87,21 +113,46 @@ fn last_below(extent: &str) -> String {
     before.map(str::trim_end).filter(is_operand).map_or_else(|| format!("{extent} - 1"), str::to_string)
 }
 
-/// Whether the text mentions a function only in its definition, its declarations and one call. A function in a header
-/// may be called by other files.
-fn is_called_once(tree: &SyntaxTree, function: Node<'_>) -> bool {
-    let file = tree.span(function.byte_range()).map(|span| span.file);
-    if !file.is_some_and(|file| file.path.extension().is_some_and(|ending| ending == "cu" || ending == "rs")) {
-        return false;
-    }
-    let Some(name) = tree.function_at(function.start_byte()).and_then(|found| tree.text().get(found.name)) else {
-        return false;
+/// Whether a name is a parameter that always is the array: a pointer to elements of its type, which nothing moves, in a
+/// function that is called once, with the array.
+fn is_given(tree: &SyntaxTree, function: Node<'_>, base: Node<'_>, array: &str, type_text: &str) -> bool {
+    let given = || {
+        let name = tree.slice(base);
+        let all = tree.declarations(function);
+        let own = resolve(&all, name, base.start_byte()).filter(|found| found.is_parameter)?;
+        let body = function.field(Field::Body)?;
+        let is_kept = own.kind == DeclarationKind::Alias && !tree.named(body, name).any(|name| role(name).1);
+        let is_row = own.type_text.contains('*') != own.type_text.contains('[') && !type_text.contains('*');
+        let list = function.field(Field::Declarator)?.field(Field::Parameters)?;
+        let is_it = |node: Node<'_>| {
+            node.field(Field::Declarator).is_some_and(|it| it.declared_name().start_byte() == own.range.0)
+        };
+        let position = list.parts().position(is_it)?;
+        let argument = only_call(tree, function)?.arguments().nth(position)?;
+        Some(is_kept && is_row && element(&own.type_text) == element(type_text) && tree.slice(argument) == array)
     };
-    let Some(root) = tree.root() else { return false };
-    let base = last_name(name);
-    let uses = tree.identifiers_below(root).into_iter().filter(|node| tree.slice(*node) == base);
-    let others = uses.filter(|node| node.parent().is_none_or(|parent| parent.kind() != Kind::FunctionDeclarator));
-    others.count() == 1
+    given().unwrap_or(false)
+}
+
+/// `float` of `const float*` and `float[8]`.
+fn element(type_text: &str) -> String {
+    let element = type_text.split(['*', '[', '&', '(']).next().unwrap_or("");
+    element.split_whitespace().filter(|word| *word != "const").collect::<Vec<_>>().join(" ")
+}
+
+/// The call of a function that the text mentions only in its definition, its declarations and one call. A function in a
+/// header may be called by other files.
+fn only_call<'t>(tree: &'t SyntaxTree, function: Node<'_>) -> Option<Call<'t>> {
+    let file = tree.span(function.byte_range())?.file;
+    if !file.path.extension().is_some_and(|ending| ending == "cu" || ending == "rs") {
+        return None;
+    }
+    let base = last_name(tree.text().get(tree.function_at(function.start_byte())?.name)?);
+    let uses = tree.identifiers_below(tree.root()?).into_iter().filter(|node| tree.slice(*node) == base);
+    let mut others = uses.filter(|node| node.parent().is_none_or(|parent| parent.kind() != Kind::FunctionDeclarator));
+    let only = others.next().filter(|_| others.next().is_none())?;
+    let called = only.parent().filter(|parent| parent.kind() == Kind::QualifiedIdentifier).unwrap_or(only);
+    called.parent().and_then(Call::of).filter(|call| call.function() == Some(called))
 }
 
 /// Whether a function, or an enclosing class or function, is a template.
@@ -141,6 +192,12 @@ fn extent_text(tree: &SyntaxTree, array: &str, used: Node<'_>, counter: &str) ->
     let declarations = tree.declarations(enclosing_function(used)?);
     let declaration = resolve(&declarations, array, used.start_byte())
         .filter(|declaration| declaration.kind == DeclarationKind::Array && !declaration.is_parameter)?;
+    // `rows[k]` without a second subscript is a pointer, and `rows[0][k]` may go through all rows.
+    let is_element = declaration.type_text.matches('[').count() == indices.len();
+    let is_flat = position > 0 && indices[..position].iter().all(|index| *index == "0");
+    if !is_element || is_flat {
+        return None;
+    }
     let name = tree.root()?.named_descendant_for_byte_range(declaration.range.0, declaration.range.1)?;
     let mut declarator = name.parent()?;
     for _ in 0..position {
@@ -181,96 +238,128 @@ mod tests {
             );
             let tree = Rc::new(SyntaxTree::example("a.cu", &text));
             let found = super::super::for_loop::for_loops(&tree, text.find("HERE")?);
-            let guard = found.first()?.guarded_parameter(4, &[])?;
-            assert!(!guard.is_certain);
+            let guard = found.first()?.guarded_parameter("a", "float[4]", 4, &[])?;
             let edited = apply(&text, &guard.edits.iter().collect::<Vec<_>>())?;
             Some(edited.lines().skip(1).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))
         };
-        let body = "for (int i = 0; i < n; ++i) { p[i].r = q[i] + HERE; }";
-        let expected = "#pragma unroll for (int i = 0; i < 4; ++i) if (i < n) { p[i].r = q[i] + HERE; }";
+        let body = "for (int i = 0; i < n; ++i) { p[i] = q[i] + HERE; }";
+        let expected = "#pragma unroll for (int i = 0; i < 4; ++i) if (i < n) { p[i] = q[i] + HERE; }";
         assert_eq!(edited(body, "f(a, b, 3);").as_deref(), Some(expected));
-        assert_eq!(edited(body, "f(a, b, 3); f(c, b, 9);"), None);
+        for (body, calls) in [
+            (body, "f(a, b, 3); f(c, b, 9);"),
+            // Another array, a part of one, and one of two.
+            (body, "f(b, b, 3);"),
+            (body, "f(a + 1, b, 3);"),
+            (body, "f(n ? a : b, b, 3);"),
+            // A round beyond the extent that does something else.
+            ("for (int i = 0; i < n; ++i) { if (q[i] < 0) { q[i] = HERE; break; } p[i] = q[i]; }", "f(a, b, 3);"),
+            ("p -= 4; for (int i = 0; i < n; ++i) { p[i] = q[i] + HERE; }", "f(a, b, 3);"),
+            ("for (int i = 0; i < n; ++i) { p[0] = q[i] + HERE; }", "f(a, b, 3);"),
+        ] {
+            assert_eq!(edited(body, calls), None, "{body} {calls}");
+        }
     }
 
-    fn guard(body: &str) -> Option<(String, bool)> {
+    fn guard(body: &str) -> Option<String> {
         let text = format!(
-            "template <int W> __global__ void k(float* in, const int n, P p, int* q) {{\n  float a[W], b[4][8];\n  {body}\n}}\n"
+            "struct S {{ float x, part[2]; }};\n__device__ int load(int* p) {{ return *p; }}\n__device__ int checked(int i) {{ if (i > 8) __trap(); return i; }}\n__device__ float first(const float& x) {{ return 1; }}\ntemplate <int W> __global__ void k(float* in, const int n, P p, int* q) {{\n  float a[W], b[4][8]; S s[W];\n  {body}\n}}\n"
         );
         let tree = Rc::new(SyntaxTree::example("a.cu", &text));
         let found = super::super::for_loop::for_loops(&tree, text.find("HERE").expect("the text has a mark"));
         let guard = found.first()?.guarded("a").or_else(|| found.first()?.guarded("b"))?;
         let edited = apply(&text, &guard.edits.iter().collect::<Vec<_>>())?;
-        let lines: Vec<&str> = edited.lines().skip(2).map(str::trim).collect();
-        Some((lines[..lines.len() - 1].join(" "), guard.is_certain))
+        let lines: Vec<&str> = edited.lines().skip(6).map(str::trim).collect();
+        Some(lines[..lines.len() - 1].join(" "))
     }
 
     #[test]
     fn loops_run_to_the_extent_with_a_guard() {
-        for (body, expected, certain) in [
+        for (body, expected) in [
             (
                 "for (int i = 0; i < n; ++i) { a[i] = in[i]; HERE; }",
                 "#pragma unroll for (int i = 0; i < W; ++i) if (i < n) { a[i] = in[i]; HERE; }",
-                true,
             ),
             (
                 "for (int i = 0; i <= p.n - 1; i += 2) in[i] = b[2][i] + HERE;",
                 "#pragma unroll for (int i = 0; i < 8; i += 2) if (i <= p.n - 1) in[i] = b[2][i] + HERE;",
-                true,
-            ),
-            (
-                "for (int i = 0; i < n; i++) { if (in[i] > 0 && a[i] > 0) HERE; }",
-                "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { if (in[i] > 0 && a[i] > 0) HERE; }",
-                false,
             ),
             (
                 "for (int i = 0; i < n; i++) { if (HERE) break; a[i] = 0; }",
                 "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { if (HERE) break; a[i] = 0; }",
-                true,
             ),
-            // An iteration beyond the extent has an effect before it exits, which the guarded loop would miss.
             (
-                "for (int i = 0; i < n; i++) { in[i] = 1; if (HERE) break; a[i] = 0; }",
-                "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { in[i] = 1; if (HERE) break; a[i] = 0; }",
-                false,
+                "for (int i = 0; i < n; i++) { if (in[i] < 0) continue; in[i] += load(q) * a[i] + HERE; }",
+                "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { if (in[i] < 0) continue; in[i] += load(q) * a[i] + HERE; }",
+            ),
+            (
+                "for (int i = n - 1; i >= 0; --i) { if (in[i] > 0) continue; a[i] = HERE; }",
+                "#pragma unroll for (int i = W - 1; i >= 0; --i) if (i <= n - 1) { if (in[i] > 0) continue; a[i] = HERE; }",
+            ),
+            (
+                "for (int i = 0; i < n; i++) { if (i == HERE) in[0] = 1; float x = a[i] * 2; if (x > 0) { in[1] = x; break; } }",
+                "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { if (i == HERE) in[0] = 1; float x = a[i] * 2; if (x > 0) { in[1] = x; break; } }",
             ),
             (
                 "for (size_t i = 0; i < n; i++) { a[i] = HERE; if (in[i]) break; }",
                 "#pragma unroll for (size_t i = 0; i < W; i++) if (i < n) { a[i] = HERE; if (in[i]) break; }",
-                true,
             ),
             (
                 "for (int i = n - 1; i >= 0; --i) { a[i] = HERE; }",
                 "#pragma unroll for (int i = W - 1; i >= 0; --i) if (i <= n - 1) { a[i] = HERE; }",
-                true,
             ),
             (
                 "for (int i = 0; threadIdx.x + i * 256 < n; ++i) { a[i] = HERE; }",
                 "#pragma unroll for (int i = 0; i < W; ++i) if (threadIdx.x + i * 256 < n) { a[i] = HERE; }",
-                true,
             ),
             (
                 "const int tid = threadIdx.x;\n  for (int i = 0; (i * blockDim.x) + tid < n; ++i) a[i] = HERE;",
                 "const int tid = threadIdx.x; #pragma unroll for (int i = 0; i < W; ++i) if ((i * blockDim.x) + tid < n) a[i] = HERE;",
-                true,
             ),
             (
                 "int i = 0;\n  for (; i < n; i++) a[i] = HERE;",
                 "int i = 0; #pragma unroll for (; i < W; i++) if (i < n) a[i] = HERE;",
-                true,
             ),
             (
                 "int i;\n  for (i = 0; i < n; ++i) a[i] = HERE; for (i = 0; i < 4; ++i) in[i] = 0;",
                 "int i; #pragma unroll for (i = 0; i < W; ++i) if (i < n) a[i] = HERE; for (i = 0; i < 4; ++i) in[i] = 0;",
-                true,
             ),
         ] {
-            assert_eq!(guard(body), Some((expected.to_string(), certain)), "{body}");
+            assert_eq!(guard(body), Some(expected.to_string()), "{body}");
         }
     }
 
     #[test]
     fn what_may_mean_something_else_is_left_alone() {
         for body in [
+            // A round beyond the extent may do something else than access an element.
+            "for (int i = 0; i < n; ++i) { const float x = in[i]; if (x < 0) { in[0] = i; break; } a[i] = HERE; }",
+            "for (int i = 0; i < n; ++i) { if (i == W) { in[0] = 1; goto full; } a[i] = HERE; } full: in[1] = 0;",
+            "for (int i = 0; i < n; ++i) { if (i >= W) { in[0] = n; return; } a[i] = HERE; }",
+            "for (int i = 0; i < n; ++i) { if (i >= W) return; a[i] = HERE; }",
+            "for (int i = 0; i < n; i++) { in[i] = 1; if (HERE) break; a[i] = 0; }",
+            "for (int i = 0; i < n; i++) { if (in[i] > 0 && a[i] > 0) HERE; }",
+            "for (int i = 0; i < n; i++) { if (in[i] > 0 and a[i] > 0) HERE; }",
+            "for (int i = 0; i < n; i++) { if (in[i] > 0) a[i] = HERE; }",
+            "for (int i = 0; i < n; i++) { in[i] = i < W ? a[i] : HERE; }",
+            "for (int i = 0; i < n; i++) { switch (q[i]) { case 0: a[i] = HERE; } in[i] = 0; }",
+            "for (int i = 0; i < n; i++) { for (int j = 0; j < q[i]; ++j) a[i] += HERE; in[i] = 0; }",
+            "for (int i = 0; i < n; i++) { static float first = a[i]; in[i] = HERE; }",
+            "for (int i = 0; i < n; i++) { in[i] = checked(i); a[i] = HERE; }",
+            "for (int i = 0; i < n; i++) { a[i] = checked(HERE); }",
+            "for (int i = 0; i < n; i++) { in[i] = elsewhere(i); a[i] = HERE; }",
+            "for (int i = 0; i < n; i++) { if (i == W) assert(HERE); a[i] = 0; }",
+            // The first rounds end the loop, and those below the extent never run.
+            "for (int i = n - 1; i >= 0; --i) { if (in[i] > 0) break; a[i] = HERE; }",
+            // An element is named and not accessed.
+            "for (int i = 0; i < n; i++) { in[i] = sizeof(a[i]); HERE; }",
+            "for (int i = 0; i < n; i++) { (void)a[i]; in[i] = HERE; }",
+            "for (int i = 0; i < n; i++) { a[i]; in[i] = HERE; }",
+            "for (int i = 0; i < n; i++) { static_cast<void>(a[i]); in[i] = HERE; }",
+            "for (int i = 0; i < n; i++) { float& at = a[i]; if (i == W) break; at = HERE; }",
+            "for (int i = 0; i < n; i++) { in[i] = first(a[i]) + HERE; }",
+            "for (int i = 0; i < n; i++) { const float* row = b[i]; in[i] = HERE; }",
+            "for (int i = 0; i < n; i++) { in[i] = HERE; int i = 3; a[i] = 0; }",
+            "for (int i = 0; i < n; i++) { b[0][i] = HERE; }",
             // The induction variable is used after the loop.
             "int i; for (i = 0; i < n; ++i) a[i] = HERE; in[0] = i;",
             "int i; for (i = 0; i < n; ++i) a[i] = HERE; for (i = i + 1; i < 8; ++i) in[i] = 0;",
@@ -387,10 +476,10 @@ mod tests {
                     __global__ void k(int n) { float a[10]; f(a, n); }\n";
         let tree = Rc::new(SyntaxTree::example("a.cu", text));
         let found = super::super::for_loop::for_loops(&tree, text.find("HERE").unwrap());
-        assert!(found[0].guarded_parameter(10, &[]).is_none());
+        assert!(found[0].guarded_parameter("a", "float[10]", 10, &[]).is_none());
         let plain = text.replace("template <int N> ", "").replace("(&v)[N]", "*v");
         let tree = Rc::new(SyntaxTree::example("a.cu", &plain));
         let found = super::super::for_loop::for_loops(&tree, plain.find("HERE").unwrap());
-        assert!(found[0].guarded_parameter(10, &[]).is_some());
+        assert!(found[0].guarded_parameter("a", "float[10]", 10, &[]).is_some());
     }
 }

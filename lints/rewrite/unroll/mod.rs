@@ -1,7 +1,7 @@
 //! Unrolls loops over an array, so that its indices become constant.
 
-mod body;
-mod bound;
+pub(super) mod body;
+pub(super) mod bound;
 pub mod for_loop;
 mod guard;
 
@@ -32,16 +32,11 @@ pub struct Unrolled {
 /// trip count, with a guard.
 pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     let Unrolled { rewrite, loops, has_guards } = Unrolled::of(object)?;
-    let is_certain = rewrite.applicability == Applicability::MachineApplicable;
-    let title = match (loops, has_guards, is_certain) {
-        (1, false, _) => "unroll the loop (constant trip count)",
-        (_, false, _) => "unroll the loops over the array (constant trip counts)",
-        (1, true, true) => "use the array size as trip count, guard the body, and unroll",
-        (_, true, true) => "use the array size as trip count of all loops over it, guard their bodies, and unroll",
-        (1, true, false) => {
-            "use the array size as trip count, guard the body, and unroll (if the loop never exceeds it)"
-        }
-        (_, true, false) => "use the array size as trip count, guard the bodies, and unroll (if no loop exceeds it)",
+    let title = match (loops, has_guards) {
+        (1, false) => "unroll the loop (constant trip count)",
+        (_, false) => "unroll the loops over the array (constant trip counts)",
+        (1, true) => "use the array size as trip count, guard the body, and unroll",
+        (_, true) => "use the array size as trip count of all loops over it, guard their bodies, and unroll",
     };
     Some(rewrite.suggestion(title))
 }
@@ -83,9 +78,13 @@ impl Unrolled {
             }
         }
         let (known, open): (Vec<&ForLoop>, Vec<&ForLoop>) = loops.iter().partition(|found| is_known(found));
-        let array = object.variable.as_ref().map_or("", |variable| variable.name.as_str());
+        let variable = object.variable.as_ref();
+        let (array, type_text) =
+            variable.map_or(("", ""), |variable| (variable.name.as_str(), variable.type_text.as_str()));
         let elements = declared_elements(object);
-        let guarded = |found: &&ForLoop| found.guarded(array).or_else(|| found.guarded_parameter(elements?, &accesses));
+        let guarded = |found: &&ForLoop| {
+            found.guarded(array).or_else(|| found.guarded_parameter(array, type_text, elements?, &accesses))
+        };
         let guards: Vec<Guard> = open.iter().map(guarded).collect::<Option<_>>()?;
         if !guards.iter().all(|guard| is_extent_of(guard, object)) {
             return None;
@@ -93,15 +92,11 @@ impl Unrolled {
         let rounds = loops.iter().filter_map(|found| found.rounds);
         let rounds = rounds.chain(guards.iter().filter_map(|guard| guard.extent)).max();
         let has_guards = !guards.is_empty();
-        let applicability = match guards.iter().all(|guard| guard.is_certain) {
-            true => Applicability::MachineApplicable,
-            false => Applicability::MaybeIncorrect,
-        };
         // A loop that already has an unroll pragma needs no edit.
         let unrolled = known.iter().filter_map(|found| found.unroll());
         let edits: Vec<Edit> = unrolled.chain(guards.into_iter().flat_map(|guard| guard.edits)).collect();
         let keeps_loops = edits.is_empty();
-        let rewrite = Rewrite::new(applicability, edits)
+        let rewrite = Rewrite::new(Applicability::MachineApplicable, edits)
             .rounds(rounds)
             .within_kernel(loops.iter().all(ForLoop::is_within_kernel))
             .keeping_loops(keeps_loops);

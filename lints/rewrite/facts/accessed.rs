@@ -1,0 +1,81 @@
+//! Whether an expression that names an element reads or writes it.
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Call, Field, Kind, Member, Node};
+use cuda_syntax::tree::is_callee;
+
+use super::purity::{is_pure_call, takes_values};
+
+/// Whether the value of an element, or of its member, is certainly read or written where the element is named. `&a[i]`,
+/// `sizeof(a[i])`, `(void)a[i]`, a reference to `a[i]` or an array in it access nothing.
+pub fn is_accessed(tree: &SyntaxTree, element: Node<'_>) -> bool {
+    let mut node = element;
+    while let Some(parent) = node.parent() {
+        match parent.kind() {
+            Kind::ParenthesizedExpression => {}
+            Kind::FieldExpression => {
+                let Some(member) = Member::of(parent).filter(|member| member.object() == Some(node)) else {
+                    return false;
+                };
+                if !member.is_of_object() {
+                    return true;
+                }
+                if is_callee(parent) || !member.name().is_some_and(|name| is_scalar_member(tree, tree.slice(name))) {
+                    return false;
+                }
+            }
+            _ => return is_value(tree, parent, node),
+        }
+        node = parent;
+    }
+    false
+}
+
+/// Whether an expression is used as a value, or assigned.
+fn is_value(tree: &SyntaxTree, parent: Node<'_>, node: Node<'_>) -> bool {
+    match parent.kind() {
+        Kind::AssignmentExpression
+        | Kind::UpdateExpression
+        | Kind::BinaryExpression
+        | Kind::SubscriptArgumentList
+        | Kind::ConditionClause => true,
+        Kind::UnaryExpression => matches!(parent.operator(), Some("-" | "+" | "!" | "~")),
+        Kind::ConditionalExpression => parent.field(Field::Condition) == Some(node),
+        Kind::CastExpression => parent.field(Field::Type).is_some_and(|it| is_value_type(tree.slice(it))),
+        Kind::InitDeclarator => {
+            let declarator = parent.field(Field::Declarator).map(Node::kind);
+            let declared = parent.parent().and_then(|statement| statement.field(Field::Type));
+            matches!(declarator, Some(Kind::Identifier | Kind::PointerDeclarator))
+                && declared.is_some_and(|declared| !tree.slice(declared).contains("decltype"))
+        }
+        Kind::ArgumentList => parent.parent().and_then(Call::of).is_some_and(|call| takes_value(tree, call)),
+        _ => false,
+    }
+}
+
+/// Whether a call reads the values of its arguments. What a macro does with them is not known.
+fn takes_value(tree: &SyntaxTree, call: Call<'_>) -> bool {
+    let Some(called) = call.function() else { return false };
+    let is_macro = tree.compiled().expansion(tree.text(), &call.node().byte_range()).is_some();
+    let text = tree.slice(called);
+    let is_cast = text.contains("_cast");
+    let is_value = match text.split_once('<').filter(|_| is_cast) {
+        Some((_, type_text)) => is_value_type(type_text.trim_end_matches('>')),
+        None => is_pure_call(tree, call.node()) || takes_values(tree, called),
+    };
+    is_value && !is_macro
+}
+
+fn is_value_type(type_text: &str) -> bool {
+    !type_text.contains('&') && type_text.trim() != "void"
+}
+
+/// Whether the text declares members under a name, and none of them is an array or a reference. Vectors of the toolkit
+/// have `x` to `w`.
+pub fn is_scalar_member(tree: &SyntaxTree, name: &str) -> bool {
+    let members = tree.nodes().filter(|node| node.kind() == Kind::FieldDeclaration);
+    let declarators = members.flat_map(|member| member.fields(Field::Declarator));
+    let mut own = declarators.filter(|declarator| tree.slice(declarator.declared_name()) == name).peekable();
+    let is_known = own.peek().is_some() || matches!(name, "x" | "y" | "z" | "w");
+    is_known && own.all(|it| matches!(it.kind(), Kind::FieldIdentifier | Kind::PointerDeclarator))
+}

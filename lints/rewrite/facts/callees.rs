@@ -1,0 +1,177 @@
+//! What the functions that a statement calls may do beside computing values.
+//!
+//! A loop that gets other rounds, or a guard around its body, may meet other threads in other places, and a round that
+//! ends in a called function does not reach what stands behind the call.
+
+use std::collections::BTreeSet;
+
+use cuda_syntax::ast::{Call, Field, Kind, Node};
+use cuda_syntax::tree::last_name;
+use cuda_syntax::{SyntaxTree, types};
+
+use super::purity::is_pure_call;
+
+/// Name prefixes of functions in which threads meet, or that ask which threads are active.
+const MEETING: [&str; 9] =
+    ["__sync", "__shfl", "__any", "__all", "__ballot", "__activemask", "__match", "__reduce", "__bar"];
+/// Functions that may end the thread or the kernel.
+const ENDING: [&str; 6] = ["assert", "__trap", "__brkpt", "__assert_fail", "exit", "abort"];
+/// Name prefixes of the toolkit's further functions, which return. So do all others whose name starts with `__`.
+const RETURNING: [&str; 12] = [
+    "atomic",
+    "curand",
+    "tex",
+    "surf",
+    "printf",
+    "memcpy",
+    "memset",
+    "clock",
+    "reinterpret_cast",
+    "const_cast",
+    "dim3",
+    "swap",
+];
+/// Instructions that end a thread, jump, or meet other threads.
+const INSTRUCTIONS: [&str; 9] = ["exit", "trap", "brkpt", "bra", "bar", "shfl", "vote", "match", "redux"];
+
+/// Whether threads meet in a function, or it asks which threads are active.
+pub fn is_meeting(name: &str) -> bool {
+    MEETING.iter().any(|prefix| name.starts_with(prefix))
+        || name.contains("sync")
+        || matches!(name, "arrive" | "wait" | "shfl" | "ballot" | "any" | "all" | "reduce")
+}
+
+/// Whether a function may end the thread or the kernel.
+pub fn is_ending(name: &str) -> bool {
+    ENDING.contains(&name)
+}
+
+/// Whether all functions that a region calls return to it, and threads meet in none of them. A function that the text
+/// does not define may do anything.
+pub fn are_quiet(tree: &SyntaxTree, region: Node<'_>) -> bool {
+    let mut callees = Callees { tree, seen: BTreeSet::new() };
+    callees.unseen_calls().iter().all(|definition| callees.is_quiet(*definition)) && callees.calls(region)
+}
+
+struct Callees<'t> {
+    tree: &'t SyntaxTree,
+    seen: BTreeSet<&'t str>,
+}
+
+impl<'t> Callees<'t> {
+    /// Operators, conversions, constructors and destructors: they are called without a call in the text.
+    fn unseen_calls(&self) -> Vec<Node<'t>> {
+        let tree = self.tree;
+        let classes: BTreeSet<&str> = tree
+            .nodes()
+            .filter(|node| matches!(node.kind(), Kind::StructSpecifier | Kind::ClassSpecifier))
+            .filter_map(|node| node.field(Field::Name))
+            .map(|name| tree.slice(name))
+            .collect();
+        let is_unseen = |node: &Node<'t>| {
+            let name = node.field(Field::Declarator).map_or("", |declarator| tree.slice(declarator.declared_name()));
+            name.contains("operator") || classes.contains(last_name(name))
+        };
+        tree.nodes().filter(|node| node.kind() == Kind::FunctionDefinition).filter(is_unseen).collect()
+    }
+
+    fn calls(&mut self, region: Node<'t>) -> bool {
+        region.descendants().filter_map(Call::of).all(|call| self.call(call))
+    }
+
+    fn call(&mut self, call: Call<'t>) -> bool {
+        let tree = self.tree;
+        let Some(called) = call.function() else { return false };
+        let name = last_name(tree.slice(called));
+        if is_meeting(name) || is_ending(name) {
+            return false;
+        }
+        if is_pure_call(tree, call.node()) || !self.seen.insert(name) {
+            return true;
+        }
+        let definitions = definitions(tree, name);
+        match definitions.is_empty() {
+            true => is_of_toolkit(tree, name),
+            false => definitions.into_iter().all(|definition| self.is_quiet(definition)),
+        }
+    }
+
+    /// Whether a definition has nothing in it that ends a thread or waits for others.
+    fn is_quiet(&mut self, definition: Node<'t>) -> bool {
+        let tree = self.tree;
+        let is_loud = |node: Node<'_>| {
+            let text = || tree.slice(node);
+            node.kind() == Kind::ThrowStatement
+                || (node.is_assembly() && INSTRUCTIONS.iter().any(|it| text().contains(it)))
+        };
+        !definition.descendants().any(is_loud) && self.calls(definition)
+    }
+}
+
+/// Functions and lambdas that the text defines under a name.
+fn definitions<'t>(tree: &'t SyntaxTree, name: &str) -> Vec<Node<'t>> {
+    let defines = |node: &Node<'t>| {
+        let declarator = node.field(Field::Declarator);
+        let is_body = match node.kind() {
+            Kind::FunctionDefinition => true,
+            Kind::InitDeclarator => node.field(Field::Value).is_some_and(|it| it.kind() == Kind::LambdaExpression),
+            _ => false,
+        };
+        is_body && declarator.is_some_and(|declarator| last_name(tree.slice(declarator.declared_name())) == name)
+    };
+    tree.nodes().filter(defines).collect()
+}
+
+fn is_of_toolkit(tree: &SyntaxTree, name: &str) -> bool {
+    let is_declared = || {
+        tree.nodes()
+            .any(|node| node.is_macro_definition() && node.field(Field::Name).is_some_and(|it| tree.slice(it) == name))
+    };
+    let is_named = name.starts_with("__") || RETURNING.iter().any(|prefix| name.starts_with(prefix));
+    (is_named || types::size_of(name).is_some()) && !is_declared()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_functions_do_is_followed() {
+        let is_quiet = |before: &str, body: &str| {
+            let text = format!("{before}\n__global__ void k(int* in, int n) {{ {body} }}\n");
+            let tree = SyntaxTree::example("a.cu", text.as_str());
+            let kernel = definitions(&tree, "k");
+            are_quiet(&tree, kernel[0].field(Field::Body).unwrap())
+        };
+        for (before, body) in [
+            ("", "in[0] = max(n, __popc(n)); atomicAdd(in, 1); printf(\"%d\", n);"),
+            ("__device__ int twice(int n) { if (n) return 2; return n > 8 ? twice(n - 1) : n; }", "in[0] = twice(n);"),
+            (
+                "__device__ int load(int* p) { int r; asm(\"ld.global.nc.u32 %0, [%1];\" : \"=r\"(r) : \"l\"(p)); return r; }",
+                "n = load(in);",
+            ),
+            ("", "auto next = [&] { return ++n; }; in[next()] = 0;"),
+        ] {
+            assert!(is_quiet(before, body), "{before} {body}");
+        }
+        for (before, body) in [
+            ("__device__ int check(int n) { if (n > 8) __trap(); return n; }", "in[0] = check(n);"),
+            (
+                "__device__ int inner(int n) { assert(n < 8); return n; } __device__ int check(int n) { return inner(n); }",
+                "in[0] = check(n);",
+            ),
+            ("__device__ void leave() { asm volatile(\"exit;\"); }", "leave();"),
+            ("__device__ int sum(int n) { return __shfl_sync(~0u, n, 0); }", "in[0] = sum(n);"),
+            (
+                "struct Row { int* p; __device__ int operator[](int i) const { if (i > 8) __trap(); return p[i]; } };",
+                "Row row{in}; in[0] = row[n];",
+            ),
+            ("struct Id { int i; __device__ Id(int i) : i(i) { if (i > 8) __trap(); } };", "const Id id = n;"),
+            ("__device__ int check(int n);", "in[0] = check(n);"),
+            ("", "auto check = [&] { __trap(); }; check();"),
+            ("", "in[0] = row.at(n);"),
+        ] {
+            assert!(!is_quiet(before, body), "{before} {body}");
+        }
+    }
+}
