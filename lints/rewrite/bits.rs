@@ -221,8 +221,8 @@ mod tests {
             ),
             // A call that cannot reach the flags, and a lambda that is called by itself.
             (
-                "bool seen[8] = {}; seen[slot(n++)] = in[n] > 0;",
-                "unsigned seen = 0; seen = (in[n] > 0) ? seen | 1u << slot(n++) : seen & ~(1u << slot(n++));",
+                "bool seen[8] = {}; seen[max(n++, 1)] = in[n] > 0;",
+                "unsigned seen = 0; seen = (in[n] > 0) ? seen | 1u << max(n++, 1) : seen & ~(1u << max(n++, 1));",
             ),
             (
                 "bool seen[8] = {}; auto mark = [&](int i) { seen[i] = true; }; mark(3); out[0] = seen[max(n, 1)];",
