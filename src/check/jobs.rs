@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use cuda_toolkit::Toolkit;
+use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::gpu::Arch;
 use lmem_base::threads;
 use lmem_extract::Extraction;
@@ -56,13 +57,13 @@ pub fn jobs<'a>(
             jobs.extend(job_of(unit, code, &asked_for, toolkit, levels.of(config, &unit.path()), talk));
             continue;
         }
-        let is_file = matches!(unit.code, UnitCode::CudaFile { .. });
+        let is_unknown = matches!(&unit.code, UnitCode::CudaFile { flags, .. } if flags.origin == FlagOrigin::Assumed);
         let architectures = match (typed.is_empty(), configured.is_empty(), built.is_empty()) {
             (false, _, _) => typed.iter().map(|name| target::as_built(name, &built)).collect(),
             (true, false, _) => configured.iter().map(|arch| target::as_built(&arch.to_string(), &built)).collect(),
             (true, true, false) => built.iter().map(ToString::to_string).collect(),
             // A file that the build does not know yet is compiled for what the build is for.
-            (true, true, true) if is_file && !of_builds.is_empty() => of_builds.clone(),
+            (true, true, true) if is_unknown && !of_builds.is_empty() => of_builds.clone(),
             (true, true, true) => vec![fallback.get_or_insert_with(|| target::fallback(talk)).clone()],
         };
         for architecture in architectures.into_iter().filter(|name| !is_never_compiled(unit, name)) {
@@ -171,7 +172,6 @@ pub fn longest_first(jobs: &[Job<'_>], cache: Option<&Cache>) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use lmem_base::diagnostic::FlagOrigin;
     use lmem_base::source::SourceFile;
     use lmem_unit::{CodeTarget, NvccFlags};
 

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use lmem_base::comparison::{KernelComparison, Version};
 use lmem_base::diagnostic::{Code, Diagnostic, Report, Severity, SinceTally};
+use lmem_base::gpu::Arch;
 use lmem_base::source::normalize;
 use lmem_base::words::plural;
 use lmem_project::discover::{DiscoverError, Workspace};
@@ -261,6 +262,12 @@ impl Since {
         if let Some(old) = &old {
             self.tell_left_out(&old.workspace, workspace, talk);
         }
+        let asked_then: BTreeSet<String> = match (&old, self.arguments.arch.is_empty()) {
+            (Some(old), true) => {
+                old.workspace.files.iter().flat_map(|file| &file.config.arch).map(Arch::to_string).collect()
+            }
+            _ => BTreeSet::new(),
+        };
         let never_compiled = self.never_compiled(old.as_ref(), failing, talk);
         let before = old.as_mut().and_then(|old| old.kernels.take());
         let (root, old_root) =
@@ -270,7 +277,8 @@ impl Since {
         let remarks = remarks(old, &name);
         report.comparison = kernels.map(|now| self.compared(before, now, changed, root, name));
         // A kernel may move between files that the change reaches.
-        let baseline = Baseline::of(old).with_files(name).following(&report.diagnostics);
+        let is_new = |architecture: &str| !asked_then.is_empty() && !asked_then.contains(architecture);
+        let baseline = Baseline::of(old).without_budgets(is_new).with_files(name).following(&report.diagnostics);
         let mut tally = baseline.apply(&mut report.diagnostics, Against::Revision(&self.name));
         if !failing.is_empty() {
             // What is in files that do not compile is not gone.

@@ -136,6 +136,15 @@ impl Baseline {
         baseline
     }
 
+    /// Without the budgets of architectures that nobody asked for then: a budget is for those of the run.
+    pub fn without_budgets(mut self, is_new: impl Fn(&str) -> bool) -> Self {
+        for (_, bytes) in self.ceilings.iter_mut().filter(|(key, _)| key.lint == BUDGET) {
+            bytes.retain(|architecture, _| !is_new(architecture));
+        }
+        self.ceilings.retain(|_, bytes| !bytes.is_empty());
+        self
+    }
+
     /// What a file keeps of the findings: budgets are ceilings of their own.
     pub fn to_keep(diagnostics: &[Diagnostic]) -> Self {
         let mut baseline = Self::of(diagnostics);
