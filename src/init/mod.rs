@@ -60,6 +60,9 @@ pub enum Fate {
     Kept,
 }
 
+/// What to do with a file for CI. Its first run has nothing to compare with, and fails for all that is there.
+const FIRST_RUN: &str = "commit it; with findings today, `cargo lmem --write-baseline` first";
+
 /// The requested files, in the order of the help.
 ///
 /// # Errors
@@ -75,16 +78,10 @@ pub fn plan(arguments: &InitArgs, folder: &Path) -> Result<Vec<Planned>, InitErr
             planned.push(Planned { path, text: filled(text), is_program: false, places, next, merge });
         }
     };
-    add(
-        arguments.github,
-        ".github/workflows/lmem.yml",
-        include_str!("files/github.yml"),
-        "commit it: it runs on the next push",
-        "",
-    );
+    add(arguments.github, ".github/workflows/lmem.yml", include_str!("files/github.yml"), FIRST_RUN, "");
     add(arguments.gitlab, ".gitlab/lmem.yml", include_str!("files/gitlab.yml"), "", "");
     let merge = "add to its `include`: `- local: .gitlab/lmem.yml`";
-    add(arguments.gitlab, ".gitlab-ci.yml", include_str!("files/gitlab-ci.yml"), "commit both", merge);
+    add(arguments.gitlab, ".gitlab-ci.yml", include_str!("files/gitlab-ci.yml"), FIRST_RUN, merge);
     add(
         arguments.pre_commit,
         ".pre-commit-config.yaml",

@@ -9,7 +9,7 @@ use std::ops::Range;
 use ptx_machine::{End, Memory, Origin};
 use serde::{Deserialize, Serialize};
 
-use super::{LONG_TURN, Recipe, Search, judged};
+use super::{LAUNCH_LIMIT, LONG_TURN, PATIENCE, Recipe, Search, judged};
 use crate::draw::Elements;
 
 /// Numbers of blocks, in turn, as long as the launch stays within the limits.
@@ -81,7 +81,7 @@ pub(crate) fn large_launch(mut search: Search<'_>) -> Result<LargeLaunch, String
         let recipe = search.grown(attempt, BLOCKS[0]);
         search.try_large(&recipe).map(|touched| (attempt, recipe, touched))
     });
-    let (attempt, mut recipe, mut touched) = first.ok_or("no block of a large launch keeps within its arrays")?;
+    let (attempt, mut recipe, mut touched) = first.ok_or("no launch was found that can be made large")?;
     for blocks in BLOCKS.into_iter().skip(1) {
         let larger = search.grown(attempt, blocks);
         let Some(more) = search.try_large(&larger) else { break };
@@ -121,7 +121,8 @@ impl Search<'_> {
         let elements = Elements::default();
         let ran = self.execute(self.before, recipe, &elements, (WORK, LONG_TURN), false);
         judged(&ran.outcome).ok()?;
-        let limit = ran.outcome.warp_instructions.saturating_mul(4).min(WORK);
+        let limit = ran.outcome.warp_instructions.saturating_mul(PATIENCE) + LAUNCH_LIMIT;
+        let limit = limit.min(WORK.saturating_mul(PATIENCE));
         let edited = self.execute(self.after, recipe, &elements, (limit, LONG_TURN), false);
         let ranges = joined(&ran.memory, &edited.memory);
         let bytes: i64 = ranges.iter().map(|(_, range)| range.end - range.start).sum();
