@@ -39,7 +39,7 @@ impl Fixes {
 /// The kernels of a finding on spills. They get one edit a run: the next round would judge a further step by the
 /// figures of the first, and so write step by step what is refused as one.
 pub(super) fn spilling_kernels(diagnostic: &Diagnostic) -> impl Iterator<Item = &str> {
-    let is_spill = matches!(diagnostic.code, Code::Lint(name) if name.contains("spill"));
+    let is_spill = matches!(diagnostic.code, Code::Lint("register_spill" | "shared_spill_available"));
     let evidence = diagnostic.evidence.as_ref().filter(|_| is_spill);
     evidence.into_iter().flat_map(|evidence| &evidence.kernels).map(|kernel| kernel.mangled.as_str())
 }

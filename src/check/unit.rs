@@ -242,8 +242,7 @@ impl Compilers<'_> {
         let Some(bench) = self.bench.filter(|bench| bench.runs(&target.architecture)) else {
             return BTreeMap::new();
         };
-        let cached = self.cache.as_ref().and_then(|cache| cache.get(&cache.key(overlay.unit, target)));
-        match cached.or_else(|| self.compiler.compile(overlay.unit, target).ok()) {
+        match self.original_artifacts(overlay.unit, target) {
             Some(before) => bench.time_all(&before, after, results, &overlay.threads),
             None => BTreeMap::new(),
         }
@@ -251,16 +250,18 @@ impl Compilers<'_> {
 
     /// A unit without edits.
     fn original(&self, unit: &TranslationUnit, target: &Target) -> Option<Arc<Original>> {
-        let cached = || {
-            let cache = self.cache.as_ref()?;
-            Some(Arc::new(Original::of(&cache.get(&cache.key(unit, target))?)))
-        };
-        let compiled = || {
-            let artifacts = self.compiler.compile(unit, target).ok()?;
-            self.comparer.remember(unit, target, &artifacts);
-            Some(Arc::new(Original::of(&artifacts)))
-        };
-        self.comparer.remembered(unit, target).or_else(cached).or_else(compiled)
+        self.comparer.remembered(unit, target).or_else(|| {
+            let artifacts = self.original_artifacts(unit, target)?;
+            Some(match self.cache {
+                Some(_) => Arc::new(Original::of(&artifacts)),
+                None => self.comparer.remember(unit, target, &artifacts),
+            })
+        })
+    }
+
+    fn original_artifacts(&self, unit: &TranslationUnit, target: &Target) -> Option<Artifacts> {
+        let cached = self.cache.as_ref().and_then(|cache| cache.get(&cache.key(unit, target)));
+        cached.or_else(|| self.compiler.compile(unit, target).ok())
     }
 }
 

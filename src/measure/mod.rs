@@ -23,8 +23,8 @@ use nv_code::{Cubin, CubinFunction};
 
 use crate::verify::measure::canonical;
 
-pub use worker::{Device, worker};
-use worker::{Request, Response, WORKER};
+pub use worker::{Device, GPU_WORKER, worker};
+use worker::{Request, Response};
 
 /// Time for one kernel, with the start of the driver.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -37,9 +37,6 @@ pub enum MeasureError {
     #[error("the process for the GPU cannot be started")]
     Process(#[source] std::io::Error),
 }
-
-/// Name of the hidden subcommand.
-pub const GPU_WORKER: &str = WORKER;
 
 /// This machine's GPU. Kernels are timed one after the other.
 pub struct Bench<'a> {
@@ -105,12 +102,13 @@ impl<'a> Bench<'a> {
     }
 
     /// Times both versions of a kernel. The error says why it cannot be done.
-    fn time(&self, launch: LargeLaunch, kernels: [String; 2], cubins: [&[u8]; 2]) -> Result<Timing, String> {
+    fn time(&self, mut launch: LargeLaunch, kernels: [String; 2], cubins: [&[u8]; 2]) -> Result<Timing, String> {
         let _turn = self.turn.lock().map_err(|_| "another measurement failed")?;
-        let bytes: Vec<&[u8]> = launch.buffers.iter().map(|buffer| &*buffer.bytes).chain(cubins).collect();
-        let bytes = bytes.concat();
+        let contents: Vec<Vec<u8>> =
+            launch.buffers.iter_mut().map(|buffer| std::mem::take(&mut buffer.bytes)).collect();
+        let parts: Vec<&[u8]> = contents.iter().map(Vec::as_slice).chain(cubins).collect();
         let request = Request::Time { launch, kernels, cubins: cubins.map(<[u8]>::len) };
-        match asked(&request, &bytes, self.cancel) {
+        match asked(&request, &parts, self.cancel) {
             Ok(Response::Timed(timing)) => Ok(*timing),
             Ok(Response::Failed(why)) => Err(why),
             Ok(Response::Device(_)) => Err("the GPU did not answer".to_string()),
@@ -126,12 +124,12 @@ fn functions(artifacts: &Artifacts) -> BTreeMap<String, CubinFunction> {
 }
 
 /// Asks a worker: a line of JSON, then the contents of the buffers and both cubins.
-fn asked(request: &Request, bytes: &[u8], cancel: &AtomicBool) -> std::io::Result<Response> {
+fn asked(request: &Request, parts: &[&[u8]], cancel: &AtomicBool) -> std::io::Result<Response> {
     let mut input = serde_json::to_vec(request)?;
     input.push(b'\n');
-    input.extend_from_slice(bytes);
+    parts.iter().for_each(|part| input.extend_from_slice(part));
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["lmem", WORKER]);
+    command.args(["lmem", GPU_WORKER]);
     let output = process::run(&mut command, &input, LIMIT, cancel)?;
     Ok(serde_json::from_slice(&output.stdout).unwrap_or_else(|_| {
         let said = output.text();

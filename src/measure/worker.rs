@@ -15,7 +15,7 @@ use lmem_base::timing::{TimedResults, TimedVersion, Timing};
 use lmem_compare::LargeLaunch;
 
 /// Name of the hidden subcommand.
-pub(super) const WORKER: &str = "__gpu-worker";
+pub const GPU_WORKER: &str = "__gpu-worker";
 
 /// Launches of each version that are timed.
 const LAUNCHES: u32 = 21;

@@ -55,10 +55,12 @@ impl Original {
 }
 
 impl Comparer {
-    pub fn remember(&self, unit: &TranslationUnit, target: &Target, artifacts: &Artifacts) {
+    pub fn remember(&self, unit: &TranslationUnit, target: &Target, artifacts: &Artifacts) -> Arc<Original> {
+        let original = Arc::new(Original::of(artifacts));
         if let Ok(mut originals) = self.originals.lock() {
-            originals.insert(name(unit, target), Arc::new(Original::of(artifacts)));
+            originals.insert(name(unit, target), Arc::clone(&original));
         }
+        original
     }
 
     pub fn remembered(&self, unit: &TranslationUnit, target: &Target) -> Option<Arc<Original>> {
