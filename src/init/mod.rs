@@ -2,7 +2,8 @@
 //!
 //! An existing file is never lost: it is only replaced with `--force`, or after a confirmation on the terminal.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::fs::Metadata;
+use std::io::{self, BufRead, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -28,6 +29,12 @@ pub enum InitError {
     NoRepository(PathBuf),
     #[error("`{}` leads out of `{}`, and nothing is written there", .path.display(), .root.display())]
     Outside { path: PathBuf, root: PathBuf },
+    #[error("`{}` cannot be looked at", .path.display())]
+    Unknown {
+        path: PathBuf,
+        #[source]
+        error: io::Error,
+    },
     #[error("`{}` cannot be written", .path.display())]
     Write {
         path: PathBuf,
@@ -66,10 +73,10 @@ const FIRST_RUN: &str = "commit it; with findings today, `cargo lmem --write-bas
 /// The requested files, in the order of the help.
 ///
 /// # Errors
-/// A hook is requested, but there is no repository.
+/// A hook is requested, but there is no repository; or it cannot be seen what kind of project this is.
 pub fn plan(arguments: &InitArgs, folder: &Path) -> Result<Vec<Planned>, InitError> {
-    let root = root(folder);
-    let project = Project::around(folder, &root);
+    let root = root(folder)?;
+    let project = Project::around(folder, &root)?;
     let filled = |text: &str| fill(text, &project);
     let mut planned = Vec::new();
     let mut add = |is_asked: bool, path: &str, text: &str, next, merge| {
@@ -108,8 +115,32 @@ pub fn plan(arguments: &InitArgs, folder: &Path) -> Result<Vec<Planned>, InitErr
 }
 
 /// The repository's root, where CI and hooks look; outside a repository, the folder itself.
-fn root(folder: &Path) -> PathBuf {
-    folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(folder).to_path_buf()
+fn root(folder: &Path) -> Result<PathBuf, InitError> {
+    for place in folder.ancestors() {
+        if metadata(&place.join(".git"))?.is_some() {
+            return Ok(place.to_path_buf());
+        }
+    }
+    Ok(folder.to_path_buf())
+}
+
+/// What a path is, or that there is nothing. A path that cannot be looked at is neither: files for another kind of
+/// project would be written.
+fn metadata(path: &Path) -> Result<Option<Metadata>, InitError> {
+    match fs_err::metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(InitError::Unknown { path: path.to_path_buf(), error }),
+    }
+}
+
+fn is_file(path: &Path) -> Result<bool, InitError> {
+    Ok(metadata(path)?.is_some_and(|metadata| metadata.is_file()))
+}
+
+/// Whether a folder has settings or a package.
+fn has_manifest(folder: &Path) -> Result<bool, InitError> {
+    Ok(is_file(&folder.join(FILE_NAME))? || is_file(&folder.join("Cargo.toml"))?)
 }
 
 /// The project that the files are for, seen from the root of the repository.
@@ -122,13 +153,18 @@ struct Project {
 
 impl Project {
     /// The nearest folder with settings or packages, from `folder` up to the root; otherwise the root itself.
-    fn around(folder: &Path, root: &Path) -> Self {
-        let has_manifest = |folder: &&Path| [FILE_NAME, "Cargo.toml"].iter().any(|name| folder.join(name).is_file());
-        let inside = folder.ancestors().take_while(|folder| folder.starts_with(root));
-        let place = inside.into_iter().find(has_manifest).unwrap_or(root);
+    fn around(folder: &Path, root: &Path) -> Result<Self, InitError> {
         // A package of a workspace at the root is checked with the others.
-        let place = if has_manifest(&root) { root } else { place };
-        let is_cargo = place.join("Cargo.toml").is_file() && !place.join(FILE_NAME).is_file();
+        let mut place = root;
+        if !has_manifest(root)? {
+            for inside in folder.ancestors().take_while(|folder| folder.starts_with(root)) {
+                if has_manifest(inside)? {
+                    place = inside;
+                    break;
+                }
+            }
+        }
+        let is_cargo = is_file(&place.join("Cargo.toml"))? && !is_file(&place.join(FILE_NAME))?;
         let below = place.strip_prefix(root).ok().and_then(Path::to_str).filter(|below| is_plain(below));
         let words = |words: &[&str]| words.iter().map(ToString::to_string).collect();
         let scope = match (below.filter(|below| !below.is_empty()), is_cargo) {
@@ -137,7 +173,7 @@ impl Project {
             (Some(below), true) => words(&["--workspace", "--manifest-path", &format!("{below}/Cargo.toml")]),
             (Some(below), false) => words(&[below]),
         };
-        Self { scope, is_cargo, has_cmake: !is_cargo && root.join("CMakeLists.txt").is_file() }
+        Ok(Self { scope, is_cargo, has_cmake: !is_cargo && is_file(&root.join("CMakeLists.txt"))? })
     }
 }
 

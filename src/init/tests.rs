@@ -131,3 +131,14 @@ fn a_hook_stays_in_its_repository() {
     assert!(matches!(write(&hook(), &mut |_| true), Err(InitError::Outside { .. })));
     assert!(!elsewhere.path().join("pre-commit").exists());
 }
+
+#[test]
+fn a_project_that_cannot_be_looked_at_gets_no_files() {
+    let folder = tempfile::tempdir().unwrap();
+    fs_err::write(folder.path().join("Cargo.toml"), "[package]\nname = \"a\"\n").unwrap();
+    let settings = folder.path().join("lmem.toml");
+    std::os::unix::fs::symlink(&settings, &settings).unwrap();
+    assert!(matches!(plan(&all(), folder.path()), Err(InitError::Unknown { .. })));
+    fs_err::remove_file(&settings).unwrap();
+    assert!(plan(&all(), folder.path()).is_ok());
+}
