@@ -341,12 +341,25 @@ fn settings_and_baselines_of_a_branch_hide_nothing() -> Result<(), Failed> {
     project.git(&["checkout", "-q", "."])?;
     // It leaves a file out, and takes more in it.
     project.write("Cargo.toml", &format!("{MANIFEST}exclude = [\"kernels/b.cu\"]\n"))?;
-    let output = project.run(SINCE, 0)?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    holds(said.contains("`kernels/b.cu` is checked in `HEAD`, and now left out by the settings"), &said)?;
+    let hidden = "not everything that `HEAD` checks is checked now";
+    are(&project.lines(SINCE, 0)?, &[&format!("note: {hidden}")])?;
+    let strict = [SINCE, &["-D", "no_longer_checked"]].concat();
+    are(&project.lines(&strict, 1)?, &[&format!("error: {hidden}")])?;
     let output = project.run(&["diff", "--message-format", "human"], 0)?;
     let table = String::from_utf8_lossy(&output.stdout).into_owned();
     holds(table.contains("two"), &table)?;
+    // It silences a file that takes more, by a comment and by a level: neither is gone.
+    let kernel = project.read("kernels/a.cu")?;
+    project.write("kernels/a.cu", &format!("// lmem: allow-file(dynamic_index)\n{kernel}"))?;
+    project.write("Cargo.toml", MANIFEST)?;
+    project.write("inc/size.cuh", "#define SIZE 64\n")?;
+    are(&project.lines(&strict, 1)?, &[&format!("error: {hidden}")])?;
+    let said = project.run(SINCE, 0)?;
+    holds(!String::from_utf8_lossy(&said.stderr).contains("gone"), "silenced is not gone")?;
+    project.write("kernels/a.cu", &kernel)?;
+    project.write("Cargo.toml", &format!("{MANIFEST}lints = {{ warnings = \"allow\" }}\n"))?;
+    are(&project.lines(&strict, 1)?, &[&format!("error: {hidden}")])?;
+    project.git(&["checkout", "-q", "."])?;
     // Another architecture is compared on its own.
     project.write("Cargo.toml", &MANIFEST.replace("\"sm_90\"", "\"sm_90\", \"sm_80\""))?;
     are(&project.lines(SINCE, 0)?, &[])
@@ -392,8 +405,9 @@ fn settings_have_budgets_and_levels() -> Result<(), Failed> {
             "kernels/a.cu:3:9: warning: `part`",
         ],
     )?;
-    // Nothing before it was over a budget.
-    are(&project.lines(SINCE, 1)?, &["kernels/b.cu:2:17: error: kernel `two` exceeds"])?;
+    // Nothing before it was over a budget, and the level hides what was there.
+    let hidden = "note: not everything that `HEAD` checks is checked now";
+    are(&project.lines(SINCE, 1)?, &["kernels/b.cu:2:17: error: kernel `two` exceeds", hidden])?;
     project.write("Cargo.toml", &format!("{MANIFEST}\n{}", budget.replace("\"t*\"", "\"too\"")))?;
     let output = project.run(&["-A", "dynamic_index"], 0)?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -18,7 +18,10 @@ pub const COMPILER_WARNING: &str = "compiler_warning";
 /// The remark on a baseline that allows more than there is.
 pub const STALE_BASELINE: &str = "stale_baseline";
 
-pub const ALL: [Remark; 11] = [
+/// The remark on what a change hides.
+pub const NO_LONGER_CHECKED: &str = "no_longer_checked";
+
+pub const ALL: [Remark; 12] = [
     Remark {
         name: "unused_allow",
         severity: Severity::Warning,
@@ -30,6 +33,17 @@ statement below it, up to a blank line at the latest. The note says which lines 
 
 What to do: take the comment away, or write it directly above the kernel or the declaration that the finding points to. Where the finding is there
 for some architectures only, check with all of them. `--message-format json` lists in its last line what each comment silences.",
+    },
+    Remark {
+        name: NO_LONGER_CHECKED,
+        severity: Severity::Note,
+        documentation: "\
+A change hides something that the revision of `--changed-since` or `cargo lmem diff` checks.
+
+A comment or a level silences a finding, `exclude` leaves a source out, or the settings name fewer architectures. None of these counts as gone:
+the local memory is still there.
+
+What to do: review the reason that stands at the comment. Where changes may not hide anything, `-D no_longer_checked` makes it an error.",
     },
     Remark {
         name: "unfulfilled_expect",

@@ -231,10 +231,16 @@ fn check_once(
             let summary = Summary { partition, ..Summary::default() };
             finish(Vec::new(), Vec::new(), &extraction, &workspace, &levels, summary)
         };
-        if let Some(since) = since.filter(|_| surroundings.compares_kernels) {
-            // The revision may have kernels that are gone.
-            let none = BTreeSet::new();
-            let now = since::Now { kernels: Some(Version::default()), changed: &none, failing: &failing };
+        if let Some(since) = since {
+            // The revision may have kernels that are gone, or left out now.
+            let now = since::Now {
+                kernels: surroundings.compares_kernels.then(Version::default),
+                changed: &BTreeSet::new(),
+                failing: &failing,
+                unknown: &failing,
+                is_silent: &|_, _| false,
+                leveled: &|remark| leveled_by_file(remark, &workspace, &levels),
+            };
             since.judge(&mut report, now, &workspace, cancel, talk)?;
         }
         return Ok(Outcome {
@@ -285,7 +291,8 @@ fn check_once(
     };
     let jobs = jobs(&architectures, &workspace, &extraction, &Arc::new(toolkit), &levels, talk);
     let shared = Shared { source: record.unwrap_or(&compilers), root: &workspace.root, kernels };
-    let early = Early::new(&jobs, arguments, &workspace).filter(|_| since.is_none() && known.is_nothing());
+    let early = Early::new(&jobs, arguments, &workspace)
+        .filter(|_| since.is_none() && surroundings.revision.is_none() && known.is_nothing());
     let mut reports = run_jobs(&jobs, &shared, threads, compilers.cache.as_ref(), early.as_ref(), talk);
     let was_interrupted = cancel.load(Ordering::Relaxed) || reports.iter().any(|report| report.interrupted);
     if was_interrupted {
@@ -343,7 +350,17 @@ fn check_once(
         return Err(CheckError::Interrupted);
     }
     if let Some(since) = since {
-        let now = since::Now { kernels: kernels.take(), changed: &changed, failing: &failing };
+        let unread = jobs.iter().zip(&reports).filter(|(_, report)| report.is_unread).map(|(job, _)| job.unit.path());
+        let unknown: BTreeSet<PathBuf> = failing.iter().cloned().chain(unread).collect();
+        let silent = suppress::Silent::new(&report.suppressions, &jobs, &workspace.root);
+        let now = since::Now {
+            kernels: kernels.take(),
+            changed: &changed,
+            failing: &failing,
+            unknown: &unknown,
+            is_silent: &|file, lint| silent.is_silent(file, lint),
+            leveled: &|remark| leveled_by_file(remark, &workspace, &levels),
+        };
         let judged = since.judge(&mut report, now, &workspace, cancel, talk)?;
         failing.retain(|path| !judged.never_compiled.contains(path));
         // The branch's own baseline would hide what it brings.

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use lmem_base::comparison::{KernelComparison, Version};
-use lmem_base::diagnostic::{Code, Diagnostic, Report, Severity, SinceTally};
+use lmem_base::diagnostic::{Code, Diagnostic, ImprovedEntry, Report, Severity, SinceTally};
 use lmem_base::gpu::Arch;
 use lmem_base::source::normalize;
 use lmem_base::words::plural;
+use lmem_lints::remark::NO_LONGER_CHECKED;
 use lmem_project::discover::{DiscoverError, Workspace};
 
 use super::jobs::Job;
@@ -90,6 +91,12 @@ pub struct Now<'a> {
     pub changed: &'a BTreeSet<PathBuf>,
     /// Files that do not compile.
     pub failing: &'a BTreeSet<PathBuf>,
+    /// These, and files that are compiled for debugging: nothing is known of their kernels.
+    pub unknown: &'a BTreeSet<PathBuf>,
+    /// Whether comments or settings silence a lint in a file.
+    pub is_silent: &'a dyn Fn(&str, &str) -> bool,
+    /// Gives a remark its level.
+    pub leveled: &'a dyn Fn(Diagnostic) -> Option<Diagnostic>,
 }
 
 /// The outcome of a comparison.
@@ -109,8 +116,8 @@ enum Old {
     Unknown,
 }
 
-/// Limit on listed sources that are no longer checked.
-const SHOWN_LEFT_OUT: usize = 10;
+/// Limit on what a remark lists as no longer checked.
+const MAX_HIDDEN: usize = 10;
 
 /// A comparison: the tree that is checked, and the revision that it is compared with.
 pub struct Since {
@@ -253,16 +260,14 @@ impl Since {
         cancel: &AtomicBool,
         talk: &Talk,
     ) -> Result<Judged, CheckError> {
-        let Now { kernels, changed, failing } = now;
+        let Now { kernels, changed, failing, unknown, is_silent, leveled } = now;
         let architectures = &report.summary.architectures;
         let (mut old, is_known) = match self.old_report(changed, architectures, cancel, talk)? {
             Old::Checked(old) => (Some(*old), true),
             Old::Nothing => (None, !self.is_first),
             Old::Unknown => (None, false),
         };
-        if let Some(old) = &old {
-            self.tell_left_out(&old.workspace, workspace, talk);
-        }
+        let left_out = old.as_ref().map(|old| self.left_out(&old.workspace, workspace)).unwrap_or_default();
         let asked_then: BTreeSet<String> = match (&old, self.arguments.arch.is_empty()) {
             (Some(old), true) => {
                 old.workspace.files.iter().flat_map(|file| &file.config.arch).map(Arch::to_string).collect()
@@ -281,32 +286,72 @@ impl Since {
         let is_new = |architecture: &str| !asked_then.is_empty() && !asked_then.contains(architecture);
         let baseline = Baseline::of(old).without_budgets(is_new).with_files(name).following(&report.diagnostics);
         let mut tally = baseline.apply(&mut report.diagnostics, Against::Revision(&self.name));
-        if !failing.is_empty() {
-            // What is in files that do not compile is not gone.
-            let shown = |path: &PathBuf| lmem_base::source::display_path(path, root);
-            let failing: BTreeSet<String> = failing.iter().map(shown).collect();
-            tally.forget_gone(|entry| failing.contains(&entry.file));
-        }
+        // What is in files that do not compile is not gone.
+        let unknown: BTreeSet<String> =
+            unknown.iter().map(|path| lmem_base::source::display_path(path, root)).collect();
+        tally.forget_gone(|entry| unknown.contains(&entry.file));
+        // Nor is what the change hides.
+        let is_hidden = |entry: &ImprovedEntry| {
+            entry.now.is_empty() && (is_silent(&entry.file, &entry.lint) || left_out.contains(&entry.file))
+        };
+        let silenced: Vec<ImprovedEntry> = tally
+            .improved
+            .iter()
+            .filter(|entry| is_hidden(entry) && !left_out.contains(&entry.file))
+            .cloned()
+            .collect();
+        tally.forget_gone(is_hidden);
         let has_failed = failing.len() > never_compiled.len();
         report.diagnostics.retain(|diagnostic| self.is_new_remark(diagnostic, &remarks, has_failed));
+        let compiled = &report.summary.architectures;
+        let dropped: Vec<&String> =
+            asked_then.iter().filter(|name| !compiled.is_empty() && !compiled.contains(name)).collect();
+        report.diagnostics.extend(self.no_longer_checked(&left_out, &silenced, &dropped).and_then(leveled));
         report.summary.since = Some(SinceTally { revision: self.name.clone(), changed_units: changed.len(), tally });
         report.summary.failed_units = report.summary.failed_units.saturating_sub(never_compiled.len());
         report.count_findings();
         Ok(Judged { never_compiled, is_known })
     }
 
-    /// Says which sources the settings of the revision check, and those of now do not, though they are still there.
-    fn tell_left_out(&self, old: &Workspace, now: &Workspace, talk: &Talk) {
+    /// The sources that the settings of the revision check, and those of now do not, though they are still there.
+    fn left_out(&self, old: &Workspace, now: &Workspace) -> BTreeSet<String> {
         let checked: BTreeSet<PathBuf> = now.files.iter().map(|file| self.own(&file.path)).collect();
         let then = old.files.iter().map(|file| self.old.origin(&file.path));
-        let left_out: Vec<PathBuf> = then.filter(|path| path.is_file() && !checked.contains(path)).collect();
-        for path in left_out.iter().take(SHOWN_LEFT_OUT) {
-            let shown = lmem_base::source::display_path(path, &self.old.top);
-            talk.note(&format!("`{shown}` is checked in `{}`, and now left out by the settings", self.name));
+        let left_out = then.filter(|path| path.is_file() && !checked.contains(path));
+        let root = self.own(&now.root);
+        left_out.map(|path| lmem_base::source::display_path(&path, &root)).collect()
+    }
+
+    /// The remark on what a change hides: it is neither gone nor smaller.
+    fn no_longer_checked(
+        &self,
+        left_out: &BTreeSet<String>,
+        silenced: &[ImprovedEntry],
+        dropped: &[&String],
+    ) -> Option<Diagnostic> {
+        let sources = left_out.iter().map(|file| format!("`{file}` is left out by the settings"));
+        let findings = silenced.iter().map(|entry| format!("{} is silenced", entry.named()));
+        let dropped = dropped.iter().map(|name| format!("nothing is compiled for {name}"));
+        let mut notes: Vec<String> = sources.chain(findings).chain(dropped).collect();
+        if notes.is_empty() {
+            return None;
         }
-        if let Some(more) = left_out.len().checked_sub(SHOWN_LEFT_OUT + 1) {
-            talk.note(&format!("and {}", plural(more as u64 + 1, "more source")));
+        if let Some(more) = notes.len().checked_sub(MAX_HIDDEN + 1) {
+            notes.truncate(MAX_HIDDEN);
+            notes.push(format!("and {} more", more + 1));
         }
+        Some(Diagnostic {
+            severity: Severity::Note,
+            code: Code::Tool(NO_LONGER_CHECKED),
+            message: format!("not everything that `{}` checks is checked now", self.name),
+            primary: None,
+            secondary: Vec::new(),
+            notes,
+            help: Vec::new(),
+            suggestions: Vec::new(),
+            evidence: None,
+            package: None,
+        })
     }
 
     /// The files that compile neither now nor in the older revision; says so, and which ones only failed then.
@@ -398,6 +443,11 @@ impl Since {
         let silent = Talk::new(true, 0);
         match check_once(&surroundings, &moved, None, None, cancel, &silent) {
             Ok(outcome) => Ok(Old::Checked(Box::new(outcome))),
+            Err(CheckError::Discover(DiscoverError::NoManifest(_))) => {
+                let name = &self.name;
+                talk.note(&format!("`{name}` has no `Cargo.toml` or `lmem.toml` yet: all that is found counts as new"));
+                Ok(Old::Unknown)
+            }
             Err(error @ (CheckError::Discover(_) | CheckError::Config(_))) => {
                 // The revision may have no project yet, or unknown keys in its settings.
                 talk.note(&format!("`{}` could not be checked ({error}): all that is found counts as new", self.name));

@@ -1,11 +1,11 @@
 //! Directives: applies `// lmem: allow(…)` to findings, and reports comments without effect.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use lmem_base::diagnostic::{Code, Diagnostic, Label, Severity, Suppression};
 use lmem_base::level::Level;
-use lmem_base::source::{SourceFile, Span};
+use lmem_base::source::{SourceFile, Span, display_path};
 use lmem_lints;
 use lmem_project::directive::{Directive, DirectiveError, Directives, Word};
 use lmem_project::discover::Workspace;
@@ -71,6 +71,40 @@ pub fn suppress(jobs: &[Job<'_>], reports: &mut [UnitReport], extent: Extent<'_>
     }
     let list = directives.all().into_iter().map(|(directive, silenced)| suppression(directive, silenced)).collect();
     Suppressed { remarks: said, list }
+}
+
+/// What a run does not report: lints that comments or settings silence, by file.
+pub struct Silent {
+    by_comments: BTreeSet<(String, String)>,
+    /// By settings, for the files that are compiled.
+    by_levels: BTreeMap<String, BTreeSet<&'static str>>,
+}
+
+impl Silent {
+    pub fn new(suppressions: &[Suppression], jobs: &[Job<'_>], root: &Path) -> Self {
+        let used = suppressions.iter().filter(|suppression| suppression.silenced > 0);
+        let by_comments = used.flat_map(|used| {
+            let files = [&used.span, &used.scope].map(|span| span.file.display.clone());
+            files.into_iter().flat_map(|file| used.lints.iter().map(move |lint| (file.clone(), lint.clone())))
+        });
+        let mut by_levels: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
+        for job in jobs {
+            let allowed = lmem_lints::ALL.iter().filter(|lint| job.levels.level(lint) == Level::Allow);
+            let file = display_path(&job.unit.path(), root);
+            by_levels.entry(file).or_default().extend(allowed.map(|lint| lint.name));
+        }
+        Self { by_comments: by_comments.collect(), by_levels }
+    }
+
+    /// Whether a lint is silenced in a file, or for all files in case of a header.
+    pub fn is_silent(&self, file: &str, lint: &str) -> bool {
+        let is_allowed = |lints: &BTreeSet<&'static str>| lints.contains(lint);
+        let by_levels = match self.by_levels.get(file) {
+            Some(lints) => is_allowed(lints),
+            None => !self.by_levels.is_empty() && self.by_levels.values().all(is_allowed),
+        };
+        by_levels || self.by_comments.contains(&(file.to_string(), lint.to_string()))
+    }
 }
 
 /// The texts of a run that may contain directives, each returned once.

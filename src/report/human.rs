@@ -82,7 +82,7 @@ fn with_file(text: &str, name: &str) -> String {
 /// Adds the name of the only kernel to the location line.
 fn with_kernel(text: &str, kernel: &str) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
-    if let Some(place) = lines.iter_mut().find(|line| line.contains("┌─ ")) {
+    if let Some(place) = lines.iter_mut().find(|line| without_colors(line).contains("┌─ ")) {
         place.push_str(&format!(" in {}", clean(kernel)));
     }
     lines.iter().fold(String::new(), |text, line| text + line + "\n")

@@ -643,13 +643,20 @@ pub struct ImprovedEntry {
     pub now: BTreeMap<String, u64>,
 }
 
-impl fmt::Display for ImprovedEntry {
-    /// `` `part` of `scan` in `a.cu` (dynamic_index): sm_90 64 → 32 B ``
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl ImprovedEntry {
+    /// `` `part` of `scan` in `a.cu` (dynamic_index) ``
+    pub fn named(&self) -> String {
         let owner = [self.variable.as_ref(), Some(&self.kernel)].into_iter().flatten().filter(|name| !name.is_empty());
         let owner: Vec<String> = owner.map(|name| format!("`{name}`")).collect();
         let owner = if owner.is_empty() { String::new() } else { format!("{} in ", owner.join(" of ")) };
-        write!(f, "{owner}`{}` ({}): ", self.file, self.lint)?;
+        format!("{owner}`{}` ({})", self.file, self.lint)
+    }
+}
+
+impl fmt::Display for ImprovedEntry {
+    /// `` `part` of `scan` in `a.cu` (dynamic_index): sm_90 64 → 32 B ``
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.named())?;
         let smaller = self.now.iter().filter_map(|(name, now)| Some((name, self.before.get(name)?, now)));
         let smaller = smaller.filter(|(_, before, now)| now < before);
         let figures: Vec<String> = smaller.map(|(name, before, now)| format!("{name} {before} → {now} B")).collect();
