@@ -38,6 +38,11 @@ impl<'a> Joins<'a> {
         Self { graph, after: graph.post_dominators(), order: order(graph), merged, steps_left }
     }
 
+    /// The registers whose definitions differ between the predecessors of a block.
+    pub fn merged(&self, block: Block) -> &[Reg] {
+        self.merged.get(&block).map_or(&[], Vec::as_slice)
+    }
+
     /// The registers whose value depends on the decision of a branch; `None` if the step limit is met.
     pub fn of(&mut self, branch: usize) -> Option<Vec<Reg>> {
         let Some(block) = self.graph.block_of(branch) else { return Some(Vec::new()) };
@@ -81,7 +86,7 @@ struct Ways<'o> {
     branch: Block,
     /// The immediate post-dominator of the branch: all paths meet there at the latest.
     end: Option<Block>,
-    /// Whether a path has reached `end`.
+    /// Whether a path has reached `end`, or is back at the branch: another may meet it there.
     has_end: bool,
     order: &'o [u32],
     /// By block: the label that reached it.
@@ -92,10 +97,6 @@ struct Ways<'o> {
 
 impl Ways<'_> {
     fn reach(&mut self, block: Block, name: Block) {
-        // Behind the branch itself its next execution decides.
-        if block == self.branch {
-            return;
-        }
         let known = self.names.get(&block).copied();
         if known == Some(name) || self.joins.contains(&block) {
             return;
@@ -104,7 +105,8 @@ impl Ways<'_> {
             self.joins.insert(block);
         }
         self.names.insert(block, if known.is_some() { block } else { name });
-        if Some(block) == self.end {
+        // Ways also meet at the branch itself, in a loop; behind it its next execution decides.
+        if Some(block) == self.end || block == self.branch {
             self.has_end = true;
         } else {
             self.open.insert((self.order[block.index()], block));
