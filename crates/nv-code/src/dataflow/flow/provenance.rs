@@ -31,7 +31,7 @@ pub struct Provenance {
     /// Whether the value may differ between the threads of a warp; `None` if unknown.
     pub divergent: Option<bool>,
     /// Threads exchanged a value that it is made of, so that `divergent` says nothing: see [`Level::Exchanged`].
-    pub(super) exchanged: bool,
+    pub exchanged: bool,
     /// The instructions that step the induction variables.
     pub steps: BTreeSet<usize>,
 }
