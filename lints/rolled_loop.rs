@@ -97,7 +97,7 @@ enum Walk {
     Call(&'static str),
     /// A loop in a function of a library header.
     Library(String),
-    /// A loop that is not visible in the source: of an initializer, or in a macro.
+    /// A loop that is not in the source: of an initializer, or of a copy.
     Hidden,
 }
 
@@ -106,7 +106,12 @@ impl Walk {
         match (object.copying_call(guilty), object.source_loop(guilty)) {
             (Some(call), _) => Self::Call(call),
             (None, Some(_)) => Self::Loop,
-            (None, None) => object.library_loop(guilty).map_or(Self::Hidden, Self::Library),
+            (None, None) => match object.library_loop(guilty) {
+                Some(function) => Self::Library(function),
+                // An index that is written out has a loop that is: in a macro, by `goto`, among others on one line.
+                None if guilty.index.is_some() => Self::Loop,
+                None => Self::Hidden,
+            },
         }
     }
 

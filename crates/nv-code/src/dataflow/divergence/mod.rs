@@ -353,6 +353,13 @@ mod tests {
         assert_eq!(of(&format!("{rank}shr.u32 %a, %r, 4;"), "%a"), Some(true));
         let signed = "shr.s32 %s, %r, 31;\nshr.u32 %s2, %s, 27;\nadd.s32 %s3, %r, %s2;\nshr.s32 %a, %s3, 5;";
         assert_eq!(of(&format!("{rank}{signed}"), "%a"), Some(false));
+        // In the whole grid they are where blocks have a multiple of 32 threads, as nearly all have.
+        let grid = "mov.u32 %b, %ctaid.x;\nmad.lo.s32 %r, %b, %ntid.x, %t;\nshr.s32 %a, %r, 5;";
+        assert_eq!(of(grid, "%a"), None);
+        assert_eq!(of(&grid.replace("%ntid.x", "96"), "%a"), Some(false));
+        assert_eq!(of(&grid.replace("%ntid.x", "48"), "%a"), Some(true));
+        assert_eq!(of("shl.b32 %b, %ctaid.x, 7;\nor.b32 %r, %b, %t;\nshr.u32 %a, %r, 5;", "%a"), Some(false));
+        assert_eq!(of("shl.b32 %b, %ctaid.x, 4;\nadd.s32 %r, %b, %t;\nshr.u32 %a, %r, 5;", "%a"), Some(true));
         // Two axes of three are no rank.
         assert_eq!(of(&format!("{rank}mov.u32 %z, %tid.z;\nshr.u32 %a, %r, 5;"), "%a"), Some(true));
         let three = "mov.u32 %z, %tid.z;\nmov.u32 %h, %ntid.y;\nmad.lo.s32 %y, %z, %h, %tid.y;\nmad.lo.s32 %r, %y, %ntid.x, %t;\n";

@@ -21,6 +21,10 @@ const WHOLE_WARP: i64 = 31;
 pub struct Warps {
     /// Each warp lies in one row of the block.
     is_in_row: bool,
+    /// Rows are known to have a multiple of 32 threads.
+    has_whole_warps: bool,
+    /// Nothing tells the length of a row.
+    is_length_open: bool,
     /// Nothing tells the shape of the block: `threadIdx.x / 32` is uniform in most of them, and not in 48 × 2 threads.
     is_shape_open: bool,
     /// By register: its constant value, if it has one.
@@ -36,6 +40,9 @@ enum Made {
     Row,
     /// The rank of the thread in its block, by which warps are formed.
     Rank,
+    /// The index in a grid of rows, `blockIdx.x * blockDim.x + threadIdx.x`: warps start at multiples of 32 there only if
+    /// rows do.
+    Grid,
 }
 
 /// The low bits of a value that may differ within a warp, those of the lane; all bits above them are uniform.
@@ -77,7 +84,10 @@ impl Warps {
             }
         }
         let is_shape_open = !is_in_row && required.is_none();
-        let mut warps = Self { is_in_row, is_shape_open, constants, numbers: Vec::new() };
+        let has_whole_warps = required.is_some_and(|[x, ..]| i64::from(x) % WARP == 0);
+        let is_length_open = required.is_none();
+        let mut warps =
+            Self { is_in_row, has_whole_warps, is_length_open, is_shape_open, constants, numbers: Vec::new() };
         let rows = Rows { function, reaching, warps: &warps, is_flat };
         warps.numbers = function.instructions.iter().map(|instruction| rows.number(instruction)).collect();
         warps
@@ -88,13 +98,18 @@ impl Warps {
         match self.number(at) {
             Some(Made::Rank) => true,
             Some(Made::Row) => self.is_in_row,
+            Some(Made::Grid) => self.has_whole_warps,
             None => false,
         }
     }
 
     /// Whether that holds for blocks of most shapes, and the shape is not known.
     pub fn may_be_number_of_warp(&self, at: usize) -> bool {
-        self.is_shape_open && self.number(at) == Some(Made::Row)
+        match self.number(at) {
+            Some(Made::Row) => self.is_shape_open,
+            Some(Made::Grid) => self.is_length_open,
+            Some(Made::Rank) | None => false,
+        }
     }
 
     fn number(&self, at: usize) -> Option<Made> {
@@ -174,11 +189,17 @@ impl Rows<'_> {
         let depth = depth.checked_sub(1)?;
         let operand = |index: usize| instruction.operands.get(index);
         if instruction.opcode() == Opcode::Mad {
-            return self.is_rank(instruction, depth).then_some(Lanes { bits: LANE_BITS, of: Made::Rank });
+            let of = if self.is_rank(instruction, depth) { Some(Made::Rank) } else { self.in_grid(instruction) };
+            return of.map(|of| Lanes { bits: LANE_BITS, of });
         }
         // `x / 32` of a signed `x` adds 31 if it is negative, which a thread's index is not.
-        if instruction.opcode() == Opcode::Add {
+        if matches!(instruction.opcode(), Opcode::Add | Opcode::Or) {
             let (one, other) = (operand(1)?, operand(2)?);
+            for (start, x) in [(one, other), (other, one)] {
+                if self.is_start_of_block(start) && self.is_special(x, SpecialRegister::TidX) {
+                    return Some(Lanes { bits: LANE_BITS, of: Made::Row });
+                }
+            }
             let value = if self.is_sign(one, depth) { other } else { one };
             let sign = if self.is_sign(one, depth) { one } else { other };
             return self.operand_lanes(value, depth).filter(|_| self.is_sign(sign, depth));
@@ -231,6 +252,27 @@ impl Rows<'_> {
         mad.has(Modifier::Lo)
             && self.is_special(x, SpecialRegister::TidX)
             && (is_width(one) && is_row(other) || is_width(other) && is_row(one))
+    }
+
+    /// `blockIdx.x * blockDim.x + threadIdx.x`; blocks of a constant length may be in place of `blockDim.x`.
+    fn in_grid(&self, mad: &Instruction) -> Option<Made> {
+        let [_, one, other, x] = &*mad.operands else { return None };
+        let is_block = |operand: &Operand| self.is_special(operand, SpecialRegister::CtaidX);
+        let length = if is_block(one) { other } else { one };
+        if !(mad.has(Modifier::Lo) && self.is_special(x, SpecialRegister::TidX) && (is_block(one) || is_block(other))) {
+            return None;
+        }
+        match self.warps.constant(length) {
+            Some(length) if length % WARP == 0 => Some(Made::Row),
+            _ => self.is_special(length, SpecialRegister::NtidX).then_some(Made::Grid),
+        }
+    }
+
+    /// `blockIdx.x << 7`, with no bit below that of the lanes.
+    fn is_start_of_block(&self, operand: &Operand) -> bool {
+        let Some(shift) = self.definition(operand).filter(|shift| shift.opcode() == Opcode::Shl) else { return false };
+        let [_, block, by] = &*shift.operands else { return false };
+        self.is_special(block, SpecialRegister::CtaidX) && self.warps.constant(by) >= Some(LANE_BITS)
     }
 
     /// `threadIdx.z * blockDim.y + threadIdx.y`.
