@@ -108,8 +108,7 @@ impl Walk {
             (None, Some(_)) => Self::Loop,
             (None, None) => match object.library_loop(guilty) {
                 Some(function) => Self::Library(function),
-                // An index that is written out has a loop that is: in a macro, by `goto`, among others on one line.
-                None if guilty.index.is_some() => Self::Loop,
+                None if has_written_index(object, guilty) => Self::Loop,
                 None => Self::Hidden,
             },
         }
@@ -152,6 +151,12 @@ impl Walk {
             }
         }
     }
+}
+
+/// Whether the text has an index at the access. Then it has the loop too: in a macro, by `goto`, or among others on a line.
+fn has_written_index(object: &StackObject, guilty: &Access) -> bool {
+    let is_in_statement = || guilty.span.as_ref().is_some_and(|span| span.text().contains('['));
+    guilty.index.is_some() || object.variable.is_none() && is_in_statement()
 }
 
 /// The loop condition, as text.
