@@ -65,7 +65,10 @@ mod tests {
         let text = "a\n#line 100 \"gen.cu\"\nb\nc\n # line 2 \"own.cu\"\nd\ne\n";
         let marks = LineMarks::of(text);
         let line = |file: &str, number| marks.physical(Path::new(file), file == "/w/own.cu", number);
-        assert_eq!((line("/w/gen.cu", 100), line("/w/gen.cu", 101), line("/w/gen.cu", 102)), (vec![3], vec![4], vec![]));
+        assert_eq!(
+            (line("/w/gen.cu", 100), line("/w/gen.cu", 101), line("/w/gen.cu", 102)),
+            (vec![3], vec![4], vec![])
+        );
         assert_eq!((line("/w/own.cu", 1), line("/w/own.cu", 2), line("/w/own.cu", 3)), (vec![1], vec![6], vec![7]));
         assert_eq!((line("/w/other.cu", 100), line("/w/gen.cu", 1)), (vec![], vec![]));
         assert!(LineMarks::of("// a line\n#pragma unroll\n#line\n").is_empty());

@@ -238,9 +238,8 @@ fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &Syn
                 None => declaration.is_parameter,
             }
     };
-    let has_size = |declaration: &Declaration| {
-        declaration.bytes.is_some() || type_bytes(&declaration.type_text, trees).is_some()
-    };
+    let has_size =
+        |declaration: &Declaration| declaration.bytes.is_some() || type_bytes(&declaration.type_text, trees).is_some();
     let leading: Vec<Candidate> = scores.keys().filter(|(_, declaration)| is_view(declaration)).cloned().collect();
     for candidate in leading {
         let Some(score) = scores.get(&candidate) else { continue };
@@ -409,8 +408,9 @@ mod tests {
         };
         assert_eq!(named(&scene, both), some(&["a", "b"]));
         // The order is that of declarations, whatever their names; the last may have padding.
-        let scene =
-            Scene::new("__global__ void k(float *out, int n) {\n  float up[8], down[8];\n  out[0] = up[n] + down[n];\n}\n");
+        let scene = Scene::new(
+            "__global__ void k(float *out, int n) {\n  float up[8], down[8];\n  out[0] = up[n] + down[n];\n}\n",
+        );
         let padded = |it: &Shown<'_>| {
             vec![
                 object(32, vec![it.computed_load(&[at("out[0]")])]),

@@ -309,8 +309,10 @@ mod tests {
         // The condition was read from local memory, which may hold equal values.
         assert_eq!(carried("%l"), Some(false));
         let read = "ld.local.u32 %l, [%j];\nsetp.ge.s32 %p2, %j, %l";
-        let body = format!("mov.u32 %h, 0;\n$L1:\nmov.u32 %j, 0;\n$L2:\n{read};\n@%p2 bra $L3;\nadd.s32 %h, %h, %j;\n\
-                            add.s32 %j, %j, 1;\nbra $L2;\n$L3:\nsetp.lt.s32 %p1, %j, %n;\n@%p1 bra $L1;");
+        let body = format!(
+            "mov.u32 %h, 0;\n$L1:\nmov.u32 %j, 0;\n$L2:\n{read};\n@%p2 bra $L3;\nadd.s32 %h, %h, %j;\n\
+                            add.s32 %j, %j, 1;\nbra $L2;\n$L3:\nsetp.lt.s32 %p1, %j, %n;\n@%p1 bra $L1;"
+        );
         assert_eq!(of(&body, "%h"), None);
     }
 
