@@ -30,7 +30,8 @@ pub struct Provenance {
     pub unknown: bool,
     /// Whether the value may differ between the threads of a warp; `None` if unknown.
     pub divergent: Option<bool>,
-    /// Threads exchanged a value that it is made of, so that `divergent` says nothing: see [`Level::Exchanged`].
+    /// Threads exchanged a value that it is made of, so that `divergent` says nothing: sums of a warp are the same
+    /// in all its threads.
     pub exchanged: bool,
     /// The instructions that step the induction variables.
     pub steps: BTreeSet<usize>,
