@@ -97,7 +97,7 @@ enum Walk {
     Call(&'static str),
     /// A loop in a function of a library header.
     Library(String),
-    /// A loop that is not visible in the source: of an initializer, or in a macro.
+    /// A loop that is not in the source: of an initializer, or of a copy.
     Hidden,
 }
 
@@ -106,7 +106,11 @@ impl Walk {
         match (object.copying_call(guilty), object.source_loop(guilty)) {
             (Some(call), _) => Self::Call(call),
             (None, Some(_)) => Self::Loop,
-            (None, None) => object.library_loop(guilty).map_or(Self::Hidden, Self::Library),
+            (None, None) => match object.library_loop(guilty) {
+                Some(function) => Self::Library(function),
+                None if has_written_index(object, guilty) => Self::Loop,
+                None => Self::Hidden,
+            },
         }
     }
 
@@ -147,6 +151,12 @@ impl Walk {
             }
         }
     }
+}
+
+/// Whether the text has an index at the access. Then it has the loop too: in a macro, by `goto`, or among others on a line.
+fn has_written_index(object: &StackObject, guilty: &Access) -> bool {
+    let is_in_statement = || guilty.span.as_ref().is_some_and(|span| span.text().contains('['));
+    guilty.index.is_some() || object.variable.is_none() && is_in_statement()
 }
 
 /// The loop condition, as text.

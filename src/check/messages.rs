@@ -119,8 +119,16 @@ fn diagnostic(message: &CompilerMessage, span: Option<Span>, unit: &TranslationU
     }
     diagnostic.help.extend(failures::next_step(message, unit).map(|message| Help { message }));
     if message.text.starts_with("Unresolved extern") {
-        let message = "add `-rdc=true` to `nvcc-flags`, or define the function in a header".to_string();
-        diagnostic.help.push(Help { message });
+        let message = match &unit.code {
+            UnitCode::CudaText { .. } => {
+                "give the compile call the option `-rdc=true` and link what has the function, or define it in the text"
+            }
+            UnitCode::Ptx { .. } => "link the PTX with what has the function, or define the function in it",
+            UnitCode::CudaFile { .. } | UnitCode::Machine(_) => {
+                "add `-rdc=true` to `nvcc-flags`, or define the function in a header"
+            }
+        };
+        diagnostic.help.push(Help { message: message.to_string() });
     }
     diagnostic
 }

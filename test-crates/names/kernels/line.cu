@@ -15,3 +15,11 @@ __global__ void shifted(const float *in, const int *order, float *out, int n) {
     for (int k = 0; k < n; ++k) sum += shelves[order[k]];
     out[threadIdx.x] = sum;
 }
+#line 4 "line.cu"
+__global__ void counted_twice(const float *in, const int *order, float *out, int n) {
+    float drawers[26]; //~ dynamic_index
+    for (int k = 0; k < 26; ++k) drawers[k] = in[k * n + threadIdx.x];
+    float sum = 0;
+    for (int k = 0; k < n; ++k) sum += drawers[order[k]];
+    out[threadIdx.x] = sum;
+}

@@ -29,9 +29,9 @@ impl LineMarks {
         self.0.is_empty()
     }
 
-    /// The line of the text with the compiler's line number in a file; `None` if several lines have it. `is_own` tells
-    /// that the file is the text's own.
-    pub fn physical(&self, file: &Path, is_own: bool, number: u32) -> Option<u32> {
+    /// The lines of the text with the compiler's line number in a file: several where a directive repeats numbers. `is_own`
+    /// tells that the file is the text's own.
+    pub fn physical(&self, file: &Path, is_own: bool, number: u32) -> Vec<u32> {
         let first = self.0.first().map_or(u32::MAX, |mark| mark.at);
         let mut found: Vec<u32> = (is_own && (1..first).contains(&number)).then_some(number).into_iter().collect();
         let mut is_it = is_own;
@@ -43,8 +43,7 @@ impl LineMarks {
             let line = number.checked_sub(mark.number).and_then(|distance| distance.checked_add(mark.at + 1));
             found.extend(line.filter(|line| is_it && *line < end));
         }
-        let only = found.pop()?;
-        found.is_empty().then_some(only)
+        found
     }
 }
 
@@ -66,17 +65,19 @@ mod tests {
         let text = "a\n#line 100 \"gen.cu\"\nb\nc\n # line 2 \"own.cu\"\nd\ne\n";
         let marks = LineMarks::of(text);
         let line = |file: &str, number| marks.physical(Path::new(file), file == "/w/own.cu", number);
-        assert_eq!((line("/w/gen.cu", 100), line("/w/gen.cu", 101), line("/w/gen.cu", 102)), (Some(3), Some(4), None));
-        assert_eq!((line("/w/own.cu", 1), line("/w/own.cu", 2), line("/w/own.cu", 3)), (Some(1), Some(6), Some(7)));
-        assert_eq!((line("/w/other.cu", 100), line("/w/gen.cu", 1)), (None, None));
+        assert_eq!(
+            (line("/w/gen.cu", 100), line("/w/gen.cu", 101), line("/w/gen.cu", 102)),
+            (vec![3], vec![4], vec![])
+        );
+        assert_eq!((line("/w/own.cu", 1), line("/w/own.cu", 2), line("/w/own.cu", 3)), (vec![1], vec![6], vec![7]));
+        assert_eq!((line("/w/other.cu", 100), line("/w/gen.cu", 1)), (vec![], vec![]));
         assert!(LineMarks::of("// a line\n#pragma unroll\n#line\n").is_empty());
     }
 
     #[test]
-    fn a_number_that_two_lines_have_is_no_place() {
+    fn two_lines_may_have_one_number() {
         let marks = LineMarks::of("a\nb\n#line 1\nc\n");
-        assert_eq!(marks.physical(Path::new("own.cu"), true, 1), None);
-        assert_eq!(marks.physical(Path::new("own.cu"), true, 2), None);
-        assert_eq!(LineMarks::of("a\nb\n#line 7\nc\n").physical(Path::new("own.cu"), true, 7), Some(4));
+        assert_eq!(marks.physical(Path::new("own.cu"), true, 1), [1, 4]);
+        assert_eq!(LineMarks::of("a\nb\n#line 7\nc\n").physical(Path::new("own.cu"), true, 7), [4]);
     }
 }

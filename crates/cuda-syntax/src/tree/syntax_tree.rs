@@ -129,6 +129,13 @@ impl SyntaxTree {
         Some(start..end.max(start))
     }
 
+    /// Whether the code of a line is in a function.
+    fn is_in_function(&self, line: u32) -> bool {
+        let Some(range) = self.line_range(line as usize) else { return false };
+        let blank = self.text().get(range.clone()).map_or(0, |text| text.len() - text.trim_start().len());
+        blank < range.len() && self.function_at(range.start + blank).is_some()
+    }
+
     /// The line of an offset, counted from 1.
     pub fn line_of(&self, offset: usize) -> usize {
         self.line_starts.partition_point(|start| *start <= offset)
@@ -284,7 +291,7 @@ impl<'a> SyntaxTrees<'a> {
     }
 
     /// The tree and line for a line of a line table. `#line` directives renumber lines and may name files that do not
-    /// exist. `None` if several lines match.
+    /// exist. `None` if several lines match, unless one of them alone is of a function: the others have no machine code.
     pub fn locate(&self, name: &str, line: u32) -> Option<(TreeId, u32)> {
         let named = self.id(name);
         if let Some(id) = named.filter(|id| self.tree(*id).line_marks.is_empty()) {
@@ -292,7 +299,11 @@ impl<'a> SyntaxTrees<'a> {
         }
         let id = named.or_else(|| self.own_id())?;
         let path = normalize(&self.folder.join(name));
-        Some((id, self.tree(id).line_marks.physical(&path, named.is_some(), line)?))
+        let tree = self.tree(id);
+        let found = tree.line_marks.physical(&path, named.is_some(), line);
+        let mut of_function = found.iter().filter(|line| found.len() == 1 || tree.is_in_function(**line));
+        let only = *of_function.next()?;
+        of_function.next().is_none().then_some((id, only))
     }
 
     /// The ID of the unit's own text.

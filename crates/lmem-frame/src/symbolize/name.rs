@@ -104,15 +104,20 @@ fn choose(
 ) -> Option<usize> {
     let own = &all[index];
     let names = |winners: &[Winner]| winners.iter().map(|(candidate, _)| candidate.clone()).collect::<BTreeSet<_>>();
-    let is_twin = |other: usize| objects[other].bytes == objects[index].bytes && names(&all[other]) == names(own);
+    // The last of them may have padding.
+    let is_twin = |other: usize| {
+        objects[other].bytes.abs_diff(objects[index].bytes) <= MAX_PADDING && names(&all[other]) == names(own)
+    };
     let twins: Vec<usize> = (0..all.len()).filter(|other| is_twin(*other)).collect();
     match own.len() {
         0 => None,
         1 => Some(0),
         count if count == twins.len() => {
-            let fits = |twin: usize, variable: usize| is_consistent(twins[twin], &own[variable].0);
+            let mut declared: Vec<usize> = (0..count).collect();
+            declared.sort_by_key(|variable| (own[*variable].0.0, own[*variable].0.1.range));
+            let fits = |twin: usize, variable: usize| is_consistent(twins[twin], &own[declared[variable]].0);
             let position = twins.iter().position(|twin| *twin == index)?;
-            assignment(count, &fits)?.get(position).copied()
+            assignment(count, &fits)?.get(position).map(|variable| declared[*variable])
         }
         _ => {
             // A variable is one object: one that certainly belongs to another object is excluded.
@@ -222,13 +227,19 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
     BTreeMap::new()
 }
 
-/// Replaces views, spans and closures by the arrays behind them: a variable smaller than the object is not the object.
+/// Replaces views, spans and closures by the arrays behind them: a variable smaller than the object is not the object. A
+/// parameter of unknown size is not either if its argument has the object's size: a view is made in place at the call.
 fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &SyntaxTrees<'_>) {
     let is_view = |declaration: &Declaration| {
         let size = declaration.bytes.or_else(|| type_bytes(&declaration.type_text, trees));
         declaration.kind == DeclarationKind::Aggregate
-            && size.is_some_and(|size| size < bytes && !size_fits(Some(size), bytes))
+            && match size {
+                Some(size) => size < bytes && !size_fits(Some(size), bytes),
+                None => declaration.is_parameter,
+            }
     };
+    let has_size =
+        |declaration: &Declaration| declaration.bytes.is_some() || type_bytes(&declaration.type_text, trees).is_some();
     let leading: Vec<Candidate> = scores.keys().filter(|(_, declaration)| is_view(declaration)).cloned().collect();
     for candidate in leading {
         let Some(score) = scores.get(&candidate) else { continue };
@@ -237,7 +248,7 @@ fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &Syn
         let arrays: Vec<Candidate> = arrays.filter(|(_, array)| size_fits(array.bytes, bytes)).collect();
         // A member of a structure that was split (SROA) is also smaller than the structure.
         let has_part = candidate.1.members.iter().any(|(_, _, member)| size_fits(Some(*member), bytes));
-        if arrays.is_empty() && has_part {
+        if arrays.is_empty() && (has_part || !has_size(&candidate.1)) {
             continue;
         }
         let Some(score) = scores.remove(&candidate) else { continue };
@@ -396,6 +407,17 @@ mod tests {
             ]
         };
         assert_eq!(named(&scene, both), some(&["a", "b"]));
+        // The order is that of declarations, whatever their names; the last may have padding.
+        let scene = Scene::new(
+            "__global__ void k(float *out, int n) {\n  float up[8], down[8];\n  out[0] = up[n] + down[n];\n}\n",
+        );
+        let padded = |it: &Shown<'_>| {
+            vec![
+                object(32, vec![it.computed_load(&[at("out[0]")])]),
+                object(40, vec![it.computed_load(&[at("out[0]")])]),
+            ]
+        };
+        assert_eq!(named(&scene, padded), some(&["up", "down"]));
         // Two variables cannot be three objects.
         let three = |it: &Shown<'_>| {
             let one = || object(32, vec![it.computed_load(&[at("out[0]")])]);

@@ -1,7 +1,7 @@
 //! Arrays behind variables that only refer to them: views, spans, closures, structures with pointers.
 //!
 //! `Span<float> view{row, 36}` has 16 bytes, and an index into it accesses `row`. If such a variable is smaller than
-//! the object, the arrays that it was initialized from are the candidates.
+//! the object, or has no known size, the arrays and structures that it was initialized from are the candidates.
 
 use std::ops::Range;
 
@@ -124,7 +124,14 @@ fn named_in(
                 found.push((place.tree, described(place, named.clone(), chain.trees)));
             }
             DeclarationKind::Scalar => {}
-            _ => follow(named, level, chain, depth, found),
+            _ => {
+                // A structure of known size may be what is referred to, or refer to more.
+                let described = described(place, named.clone(), chain.trees);
+                if !named.is_parameter && described.kind == DeclarationKind::Aggregate && described.bytes.is_some() {
+                    found.push((place.tree, described));
+                }
+                follow(named, level, chain, depth, found);
+            }
         }
     }
 }

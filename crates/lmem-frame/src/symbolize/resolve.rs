@@ -252,6 +252,10 @@ pub fn front_end<'v>(
 }
 
 fn describe(declaration: &mut Declaration, variable: &FrontEndVariable) {
+    // `auto` hides whether a structure is another name for something else, or refers to it.
+    if declaration.kind == DeclarationKind::Alias && !variable.members.is_empty() {
+        declaration.kind = DeclarationKind::Aggregate;
+    }
     if declaration.kind == DeclarationKind::Alias {
         return;
     }

@@ -1,6 +1,6 @@
 //! Natural loops of a PTX function: a header that dominates the source of a back edge to it, and all blocks in between.
 
-use ptx_syntax::{Graph, Loop, Loops, Opcode, Operand};
+use ptx_syntax::{Block, Graph, Loop, Loops, Opcode, Operand};
 
 use super::flow::Flow;
 use crate::dataflow::flow::operands::constant;
@@ -50,6 +50,17 @@ impl PtxLoops {
     /// The number of loops.
     pub fn count(&self) -> usize {
         self.exits.len()
+    }
+
+    /// Whether the function has a cycle that is no loop: one with several entries.
+    pub fn has_irreducible(&self) -> bool {
+        self.loops.has_irreducible
+    }
+
+    /// The loops within other loops, with their headers.
+    pub fn nested(&self) -> impl Iterator<Item = (Loop, Block)> {
+        let all = self.loops.all.iter().zip(0..).filter(|(info, _)| info.parent.is_some());
+        all.map(|(info, number)| (Loop(number), info.header))
     }
 
     /// The innermost loop around an instruction.

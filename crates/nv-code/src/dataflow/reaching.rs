@@ -177,6 +177,13 @@ impl<'a> Reaching<'a> {
         self.before(&mut self.values.borrow_mut(), register, block, at).unwrap_or(whole)
     }
 
+    /// The definitions that may hold at the end of a block.
+    pub fn at_end(&self, register: Reg, block: Block) -> Definitions {
+        let end = self.graph.block(block).end as usize;
+        let value = self.before(&mut self.values.borrow_mut(), register, block, end);
+        value.map(|value| self.definitions(value)).unwrap_or_default()
+    }
+
     /// The value before instruction `end` of a block, or at the end of the block; `None` without a definition.
     fn before(&self, values: &mut Values, register: Reg, block: Block, end: usize) -> Option<Value> {
         let all = self.definitions.of(register);

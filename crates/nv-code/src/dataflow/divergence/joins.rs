@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use ptx_syntax::{Block, Dominators, Graph, Reg};
 
+use crate::dataflow::loops::PtxLoops;
 use crate::dataflow::reaching::{ByRegister, Reaching};
 use crate::ptx::PtxFunction;
 
@@ -25,6 +26,16 @@ pub(super) struct Joins<'a> {
     steps_left: usize,
 }
 
+/// The registers whose value depends on the decision of a branch.
+#[derive(Default)]
+pub(super) struct Decided {
+    /// Those with different definitions where the paths meet.
+    pub registers: Vec<Reg>,
+    /// Those with which threads come back to the branch apart. They may be the same all the same: a counter that both
+    /// paths step.
+    pub again: Vec<Reg>,
+}
+
 impl<'a> Joins<'a> {
     pub fn new(function: &PtxFunction, reaching: &'a Reaching<'_>, uses: &ByRegister) -> Self {
         let graph = reaching.graph();
@@ -38,21 +49,34 @@ impl<'a> Joins<'a> {
         Self { graph, after: graph.post_dominators(), order: order(graph), merged, steps_left }
     }
 
-    /// The registers whose value depends on the decision of a branch; `None` if the step limit is met.
-    pub fn of(&mut self, branch: usize) -> Option<Vec<Reg>> {
-        let Some(block) = self.graph.block_of(branch) else { return Some(Vec::new()) };
-        let joins = self.joins(block)?;
-        let mut registers: BTreeSet<Reg> = BTreeSet::new();
-        registers.extend(joins.iter().filter_map(|join| self.merged.get(join)).flatten());
-        Some(registers.into_iter().collect())
+    /// The registers whose definitions differ between the predecessors of a block.
+    pub fn merged(&self, block: Block) -> &[Reg] {
+        self.merged.get(&block).map_or(&[], Vec::as_slice)
     }
 
-    fn joins(&mut self, branch: Block) -> Option<BTreeSet<Block>> {
+    /// What depends on the decision of a branch; `None` if the step limit is met.
+    pub fn of(&mut self, branch: usize, loops: &PtxLoops) -> Option<Decided> {
+        let Some(block) = self.graph.block_of(branch) else { return Some(Decided::default()) };
+        let (joins, is_met_at_branch) = self.joins(block, loops)?;
+        let mut registers: BTreeSet<Reg> = BTreeSet::new();
+        registers.extend(joins.iter().filter_map(|join| self.merged.get(join)).flatten());
+        let again = if is_met_at_branch { self.merged(block).to_vec() } else { Vec::new() };
+        Some(Decided { registers: registers.into_iter().collect(), again })
+    }
+
+    /// The joins of a branch, and whether threads come back to it apart: on two ways, or on one while others wait at the
+    /// end of both, which lies in the loop too. (Those that left the loop are gone.)
+    fn joins(&mut self, branch: Block, loops: &PtxLoops) -> Option<(BTreeSet<Block>, bool)> {
         let graph = self.graph;
+        let start = |block: Block| graph.block(block).start as usize;
+        let end = self.after.immediate(branch);
+        let is_end_inside =
+            loops.innermost(start(branch)).zip(end).is_some_and(|(id, end)| loops.contains(id, start(end)));
         let mut ways = Ways {
             branch,
-            end: self.after.immediate(branch),
+            end,
             has_end: false,
+            back: BTreeSet::new(),
             order: &self.order,
             names: HashMap::new(),
             joins: BTreeSet::new(),
@@ -60,19 +84,20 @@ impl<'a> Joins<'a> {
         };
         let first = &graph.block(branch).successors;
         if first.len() < 2 {
-            return Some(ways.joins);
+            return Some((ways.joins, false));
         }
         first.iter().for_each(|block| ways.reach(*block, *block));
         while let Some((_, block)) = ways.open.pop_first() {
             self.steps_left = self.steps_left.checked_sub(1)?;
             let Some(name) = ways.names.get(&block).copied() else { continue };
             // Only one path is left, and it has no other to meet.
-            if ways.open.is_empty() && !ways.has_end {
+            if ways.open.is_empty() && !ways.has_end && ways.back.is_empty() {
                 break;
             }
             graph.block(block).successors.iter().for_each(|next| ways.reach(*next, name));
         }
-        Some(ways.joins)
+        let is_met_at_branch = ways.back.len() > 1 || is_end_inside && !ways.back.is_empty();
+        Some((ways.joins, is_met_at_branch))
     }
 }
 
@@ -83,6 +108,8 @@ struct Ways<'o> {
     end: Option<Block>,
     /// Whether a path has reached `end`.
     has_end: bool,
+    /// The labels of paths that lead back to the branch.
+    back: BTreeSet<Block>,
     order: &'o [u32],
     /// By block: the label that reached it.
     names: HashMap<Block, Block>,
@@ -94,6 +121,7 @@ impl Ways<'_> {
     fn reach(&mut self, block: Block, name: Block) {
         // Behind the branch itself its next execution decides.
         if block == self.branch {
+            self.back.insert(name);
             return;
         }
         let known = self.names.get(&block).copied();

@@ -7,11 +7,14 @@
 //! until a fixed point is reached. Starting from "uniform" gives the right answer for values that depend on themselves
 //! in a loop.
 
+mod exits;
 mod joins;
+mod level;
 mod warp;
 
-use ptx_syntax::{AddressBase, Instruction, Loop, Modifier, Opcode, Operand, ParameterPlace, Reg, SpecialRegister};
+use ptx_syntax::{AddressBase, Graph, Instruction, Modifier, Opcode, Operand, ParameterPlace, Reg, SpecialRegister};
 
+use self::exits::{Exits, Taken, left};
 use self::joins::Joins;
 use super::loops::PtxLoops;
 use super::reaching::{ByRegister, Reaching};
@@ -19,43 +22,14 @@ use crate::dataflow::flow::operands::for_each_part;
 use crate::dataflow::flow::terms::special_register;
 use crate::ptx::PtxFunction;
 
+pub use self::level::Level;
 use self::warp::Warps;
-
-/// Limit on reaching definitions that are examined, per instruction; beyond it the result is "unknown".
-const MAX_READS_PER_INSTRUCTION: usize = 256;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
-    Same,
-    Unknown,
-    Differs,
-}
-
-impl Level {
-    /// Whether the value is divergent; `None` if unknown.
-    fn differs(self) -> Option<bool> {
-        match self {
-            Self::Same => Some(false),
-            Self::Unknown => None,
-            Self::Differs => Some(true),
-        }
-    }
-
-    fn of(differs: Option<bool>) -> Self {
-        match differs {
-            Some(false) => Self::Same,
-            None => Self::Unknown,
-            Some(true) => Self::Differs,
-        }
-    }
-}
 
 /// Divergence of the registers of one function.
 pub struct Divergence {
     /// By register.
     levels: Vec<Level>,
-    /// By loop: whether threads leave it in different iterations.
-    exits: Vec<Level>,
+    exits: Exits,
     warps: Warps,
 }
 
@@ -63,35 +37,42 @@ impl Divergence {
     pub fn new(function: &PtxFunction, loops: &PtxLoops, reaching: &Reaching<'_>, uses: &ByRegister) -> Self {
         let mut found = Self {
             levels: vec![Level::Same; function.registers.len()],
-            exits: vec![Level::Same; loops.count()],
+            exits: Exits::new(loops),
             warps: Warps::new(function, reaching),
         };
+        let joins = Joins::new(function, reaching, uses);
         let mut search = Search {
             function,
             loops,
             uses,
-            joins: Joins::new(function, reaching, uses),
-            leaving: leaving(function, loops, reaching),
+            graph: reaching.graph(),
+            taken: exits::taken(function, loops, reaching, &joins),
+            joins,
             left: vec![Level::Same; function.instructions.len()],
             decisions: vec![Level::Same; function.instructions.len()],
             is_open: vec![true; function.instructions.len()],
             open: (0..function.instructions.len()).rev().collect(),
         };
-        if search.run(&mut found).is_none() {
-            // The function exceeds a limit, so nothing is certain.
-            found.levels.iter_mut().chain(&mut found.exits).for_each(|level| *level = (*level).max(Level::Unknown));
+        // Threads may also leave a cycle with several entries in different rounds, which is no natural loop.
+        if search.run(&mut found).is_none() || loops.has_irreducible() {
+            // Nothing is certain, there or beyond a limit.
+            found.levels.iter_mut().for_each(|level| *level = (*level).max(Level::Unknown));
+            found.exits.give_up();
         }
         found
     }
 
-    /// Whether a register is divergent; `None` if unknown.
-    pub fn of(&self, register: Reg) -> Option<bool> {
-        self.level(register).differs()
+    /// Whether a register is divergent.
+    pub fn of(&self, register: Reg) -> Level {
+        self.level(register)
     }
 
     /// Whether a special register is divergent.
-    pub fn of_special(&self, special: SpecialRegister) -> Option<bool> {
-        if self.warps.is_same_in_warp(special) { Some(false) } else { special_register(special).divergent }
+    pub fn of_special(&self, special: SpecialRegister) -> Level {
+        match self.warps.axis(special) {
+            Some(level) => level,
+            None => special_register(special).divergent.into(),
+        }
     }
 
     /// Whether an instruction computes a value that is uniform in a warp from thread indices: `threadIdx.x / 32`.
@@ -106,36 +87,14 @@ impl Divergence {
 
     /// Temporal divergence: whether instruction `at` may read a value that threads computed in different iterations of
     /// a loop which they have left. `definitions` are the reaching definitions of that value.
-    pub fn on_leaving(&self, definitions: &[usize], at: usize, loops: &PtxLoops) -> Option<bool> {
+    pub fn on_leaving(&self, definitions: &[usize], at: usize, loops: &PtxLoops, graph: &Graph) -> Level {
         let left = definitions.iter().flat_map(|definition| left(*definition, at, loops));
-        left.map(|id| self.exits[id.index()]).max().unwrap_or(Level::Same).differs()
+        left.map(|id| self.exits.level(id, graph.block_of(at))).max().unwrap_or(Level::Same)
     }
 
     fn level(&self, register: Reg) -> Level {
         self.levels.get(register.index()).copied().unwrap_or(Level::Same)
     }
-}
-
-/// The loops around a definition that do not contain the instruction `at`.
-fn left(definition: usize, at: usize, loops: &PtxLoops) -> impl Iterator<Item = Loop> {
-    loops.around(definition).take_while(move |id| !loops.contains(*id, at))
-}
-
-/// By loop: the instructions outside it that use a value computed in it; `None` if a limit is met.
-fn leaving(function: &PtxFunction, loops: &PtxLoops, reaching: &Reaching<'_>) -> Option<Vec<Vec<usize>>> {
-    let mut leaving: Vec<Vec<usize>> = vec![Vec::new(); loops.count()];
-    let mut budget = function.instructions.len().saturating_mul(MAX_READS_PER_INSTRUCTION);
-    for (at, instruction) in function.instructions.iter().enumerate().filter(|_| loops.count() > 0) {
-        instruction.for_each_use(&mut |register| {
-            let definitions = reaching.definitions(reaching.at(register, at));
-            budget = budget.saturating_sub(definitions.len());
-            if budget > 0 {
-                let all = definitions.iter().flat_map(|definition| left(*definition, at, loops));
-                all.for_each(|id| leaving[id.index()].push(at));
-            }
-        });
-    }
-    (budget > 0 || loops.count() == 0).then_some(leaving)
 }
 
 /// State of the fixed-point iteration.
@@ -144,7 +103,9 @@ struct Search<'a> {
     loops: &'a PtxLoops,
     uses: &'a ByRegister,
     joins: Joins<'a>,
-    leaving: Option<Vec<Vec<usize>>>,
+    graph: &'a Graph,
+    /// By loop; `None` if a limit was met.
+    taken: Option<Vec<Taken>>,
     /// By instruction: whether it reads a value from a loop that threads leave in different iterations.
     left: Vec<Level>,
     /// By branch: the divergence of its condition.
@@ -156,7 +117,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// `None` if a limit is met.
     fn run(&mut self, found: &mut Divergence) -> Option<()> {
-        // Each register rises at most twice, so this terminates.
+        // Each register rises at most three times, so this terminates.
         while let Some(at) = self.open.pop() {
             self.is_open[at] = false;
             let instruction = &self.function.instructions[at];
@@ -166,7 +127,7 @@ impl Search<'_> {
                 self.decide(at, self.operands(instruction, found), found)?;
             }
         }
-        self.leaving.is_some().then_some(())
+        self.taken.is_some().then_some(())
     }
 
     fn push(&mut self, at: usize) {
@@ -190,8 +151,12 @@ impl Search<'_> {
             return Some(());
         }
         self.decisions[at] = level;
-        for register in self.joins.of(at)? {
+        let decided = self.joins.of(at, self.loops)?;
+        for register in decided.registers {
             self.raise(register, level, found);
+        }
+        for register in decided.again {
+            self.raise(register, level.min(Level::Unknown), found);
         }
         // A thread that returns or exits inside the loop uses none of the loop's values afterwards.
         if !matches!(self.function.instructions[at].opcode(), Opcode::Bra | Opcode::Brx) {
@@ -199,13 +164,21 @@ impl Search<'_> {
         }
         let loops = self.loops;
         for id in loops.around(at).filter(|id| loops.exits(*id).binary_search(&at).is_ok()) {
-            if level > found.exits[id.index()] {
-                found.exits[id.index()] = level;
-                for at in std::mem::take(&mut self.leaving.as_mut()?[id.index()]) {
-                    self.left[at] = self.left[at].max(level);
-                    self.push(at);
+            if !found.exits.raise(id, at, level, loops, self.graph) {
+                continue;
+            }
+            let taken = std::mem::take(&mut self.taken.as_mut()?[id.index()]);
+            for use_at in &taken.uses {
+                let level = found.exits.level(id, self.graph.block_of(*use_at));
+                if level > self.left[*use_at] {
+                    self.left[*use_at] = level;
+                    self.push(*use_at);
                 }
             }
+            for (register, before) in &taken.registers {
+                self.raise(*register, found.exits.level(id, Some(*before)), found);
+            }
+            self.taken.as_mut()?[id.index()] = taken;
         }
         Some(())
     }
@@ -230,9 +203,15 @@ impl Search<'_> {
             },
             // A shuffle in which all threads read from one lane is uniform.
             Opcode::Shfl => match found.warps.shuffled_lane(instruction) {
-                Some(lane) => self.operand(lane, found).min(Level::Unknown),
-                None => Level::Unknown,
+                Some(lane) if self.operand(lane, found) == Level::Same => Level::Same,
+                _ => Level::Exchanged,
             },
+            // All threads of a block get the number, or the conjunction, of their predicates.
+            Opcode::Bar | Opcode::Barrier => Level::Same,
+            // The matrix is spread over the threads: one address, or equal registers, give each its own part.
+            Opcode::Ldmatrix | Opcode::Movmatrix | Opcode::Mma | Opcode::Wmma | Opcode::Wgmma | Opcode::Tcgen05 => {
+                operands().max(Level::Unknown)
+            }
             _ if found.warps.is_number_of_warp(at) => Level::Same,
             _ if found.warps.may_be_number_of_warp(at) => Level::Unknown,
             _ => operands(),
@@ -256,7 +235,7 @@ impl Search<'_> {
 
     fn operand(&self, operand: &Operand, found: &Divergence) -> Level {
         match operand {
-            Operand::Special(special) => Level::of(found.of_special(*special)),
+            Operand::Special(special) => found.of_special(*special),
             Operand::Reg(register) => found.level(*register),
             _ => Level::Same,
         }
@@ -277,7 +256,6 @@ mod tests {
     use crate::dataflow::reaching::uses;
     use crate::ptx::PtxModule;
     use lmem_base::diagnostic::Uniformity;
-    use ptx_syntax::Graph;
     use std::rc::Rc;
 
     fn of(body: &str, register: &str) -> Option<bool> {
@@ -289,7 +267,7 @@ mod tests {
         let graph = Rc::new(Graph::new(function));
         let (loops, reaching) = (PtxLoops::new(function, &graph), Reaching::new(function, graph));
         let divergence = Divergence::new(function, &loops, &reaching, &uses(function));
-        divergence.of(function.register_named(register).unwrap())
+        divergence.of(function.register_named(register).unwrap()).differs()
     }
 
     /// `head = (head + 1) % 12` in a branch that `condition` guards.
@@ -299,6 +277,97 @@ mod tests {
              rem.s32 %h, %r2, 12;\n$L2:\nadd.s32 %i, %i, 1;\nsetp.lt.s32 %p1, %i, %n;\n@%p1 bra $L1;"
         );
         of(&body, "%h")
+    }
+
+    /// A counter whose step `condition` chooses, where both ways lead straight back to the branch.
+    #[test]
+    fn values_differ_where_the_ways_of_a_branch_meet_at_the_branch_itself() {
+        let stepped = |condition: &str| {
+            let body = format!(
+                "mov.u32 %h, 0;\nmov.u32 %i, 0;\n$L1:\nadd.s32 %i, %i, 1;\nand.b32 %c, {condition}, %i;\n\
+                 setp.ne.s32 %p2, %c, 0;\n@%p2 bra $L2;\nadd.s32 %h, %h, 1;\nsetp.lt.s32 %p1, %i, %n;\n@%p1 bra $L1;\n\
+                 bra $L3;\n$L2:\nadd.s32 %h, %h, 7;\nbra $L1;\n$L3:"
+            );
+            of(&body, "%h")
+        };
+        assert_eq!((stepped("%n"), stepped("%t")), (Some(false), None));
+    }
+
+    /// `for (…) { while (condition) h = (h + 1) % 12; }`: the outer loop enters the inner one with values of different
+    /// rounds.
+    #[test]
+    fn an_outer_loop_takes_values_of_different_rounds_into_the_inner_one() {
+        let carried = |bound: &str| {
+            let body = format!(
+                "mov.u32 %h, 0;\nmov.u32 %i, 0;\n$L1:\nmov.u32 %j, 0;\n$L2:\nsetp.ge.s32 %p2, %j, {bound};\n\
+                 @%p2 bra $L3;\nadd.s32 %r2, %h, 1;\nrem.s32 %h, %r2, 12;\nadd.s32 %j, %j, 1;\nbra $L2;\n$L3:\n\
+                 add.s32 %i, %i, 1;\nsetp.lt.s32 %p1, %i, %n;\n@%p1 bra $L1;"
+            );
+            of(&body, "%h")
+        };
+        assert_eq!((carried("%n"), carried("%t")), (Some(false), Some(true)));
+        // The condition was read from local memory, which may hold equal values.
+        assert_eq!(carried("%l"), Some(false));
+        let read = "ld.local.u32 %l, [%j];\nsetp.ge.s32 %p2, %j, %l";
+        let body = format!(
+            "mov.u32 %h, 0;\n$L1:\nmov.u32 %j, 0;\n$L2:\n{read};\n@%p2 bra $L3;\nadd.s32 %h, %h, %j;\n\
+                            add.s32 %j, %j, 1;\nbra $L2;\n$L3:\nsetp.lt.s32 %p1, %j, %n;\n@%p1 bra $L1;"
+        );
+        assert_eq!(of(&body, "%h"), None);
+    }
+
+    #[test]
+    fn threads_that_leave_through_another_exit_do_not_count() {
+        // `for (…) { h = …; if (t == k) { use; return; } }`, and the other way round.
+        let behind = |first: &str, second: &str| {
+            let body = format!(
+                "mov.u32 %h, 1;\nmov.u32 %i, 0;\n$L1:\nmul.lo.s32 %h, %h, 3;\nsetp.eq.s32 %p2, {first}, %i;\n\
+                 @%p2 bra $L2;\nadd.s32 %i, %i, 1;\nsetp.lt.s32 %p1, %i, {second};\n@%p1 bra $L1;\n\
+                 add.s32 %a, %h, 1;\nret;\n$L2:\nadd.s32 %b, %h, 1;\nret;"
+            );
+            (of(&body, "%a"), of(&body, "%b"))
+        };
+        assert_eq!(behind("%t", "%n"), (Some(false), Some(true)));
+        assert_eq!(behind("%n", "%t"), (Some(true), Some(false)));
+    }
+
+    #[test]
+    fn nothing_is_certain_in_a_cycle_with_two_entries() {
+        let body = "mov.u32 %h, 0;\nmov.u32 %i, 0;\nsetp.eq.s32 %p3, %n, 3;\n@%p3 bra $L2;\n$L1:\nadd.s32 %h, %h, 1;\n\
+                    $L2:\nadd.s32 %i, %i, 1;\nsetp.lt.s32 %p1, %i, %t;\n@%p1 bra $L1;\nadd.s32 %a, %h, 1;";
+        assert_eq!(of(body, "%a"), None);
+    }
+
+    #[test]
+    fn what_threads_exchanged_may_be_the_same_in_all() {
+        let sum = "shfl.sync.bfly.b32 %a|%p1, %t, 16, 31, -1;\nadd.s32 %b, %a, %t;\nadd.s32 %c, %b, %t;";
+        assert_eq!((of(sum, "%a"), of(sum, "%b"), of(sum, "%c")), (None, None, None));
+        let chosen = format!("{sum}\nsetp.gt.s32 %p2, %a, %t;\nselp.b32 %d, %a, %t, %p2;");
+        assert_eq!(of(&chosen, "%d"), None);
+        assert_eq!(of("setp.gt.s32 %p1, %t, 5;\nbar.red.popc.u32 %a, 0, %p1;", "%a"), Some(false));
+        assert_eq!(of("mov.u64 %s, 64;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%a}, [%s];", "%a"), None);
+    }
+
+    #[test]
+    fn warps_are_formed_by_the_rank_of_their_threads() {
+        let rank = "mov.u32 %y, %tid.y;\nmov.u32 %w, %ntid.x;\nmad.lo.s32 %r, %y, %w, %t;\n";
+        assert_eq!(of(&format!("{rank}shr.u32 %a, %r, 5;"), "%a"), Some(false));
+        assert_eq!(of(&format!("{rank}shr.u32 %a, %r, 4;"), "%a"), Some(true));
+        let signed = "shr.s32 %s, %r, 31;\nshr.u32 %s2, %s, 27;\nadd.s32 %s3, %r, %s2;\nshr.s32 %a, %s3, 5;";
+        assert_eq!(of(&format!("{rank}{signed}"), "%a"), Some(false));
+        // In the whole grid they are where blocks have a multiple of 32 threads, as nearly all have.
+        let grid = "mov.u32 %b, %ctaid.x;\nmad.lo.s32 %r, %b, %ntid.x, %t;\nshr.s32 %a, %r, 5;";
+        assert_eq!(of(grid, "%a"), None);
+        assert_eq!(of(&grid.replace("%ntid.x", "96"), "%a"), Some(false));
+        assert_eq!(of(&grid.replace("%ntid.x", "48"), "%a"), Some(true));
+        assert_eq!(of("shl.b32 %b, %ctaid.x, 7;\nor.b32 %r, %b, %t;\nshr.u32 %a, %r, 5;", "%a"), Some(false));
+        assert_eq!(of("shl.b32 %b, %ctaid.x, 4;\nadd.s32 %r, %b, %t;\nshr.u32 %a, %r, 5;", "%a"), Some(true));
+        // Two axes of three are no rank.
+        assert_eq!(of(&format!("{rank}mov.u32 %z, %tid.z;\nshr.u32 %a, %r, 5;"), "%a"), Some(true));
+        let three = "mov.u32 %z, %tid.z;\nmov.u32 %h, %ntid.y;\nmad.lo.s32 %y, %z, %h, %tid.y;\nmad.lo.s32 %r, %y, %ntid.x, %t;\n";
+        assert_eq!(of(&format!("{three}shr.u32 %a, %r, 5;"), "%a"), Some(false));
+        // Rows of 32 threads are common: then the index along the second axis is the same in all.
+        assert_eq!(of("mov.u32 %y, %tid.y;", "%y"), None);
     }
 
     #[test]

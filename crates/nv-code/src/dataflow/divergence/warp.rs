@@ -3,6 +3,7 @@
 
 use ptx_syntax::{Instruction, Modifier, Opcode, Operand, Reg, SpecialRegister, Type};
 
+use super::Level;
 use crate::dataflow::flow::operands::{constant, for_each_part};
 use crate::dataflow::reaching::Reaching;
 use crate::ptx::PtxFunction;
@@ -20,12 +21,41 @@ const WHOLE_WARP: i64 = 31;
 pub struct Warps {
     /// Each warp lies in one row of the block.
     is_in_row: bool,
+    /// Rows are known to have a multiple of 32 threads.
+    has_whole_warps: bool,
+    /// Nothing tells the length of a row.
+    is_length_open: bool,
     /// Nothing tells the shape of the block: `threadIdx.x / 32` is uniform in most of them, and not in 48 × 2 threads.
     is_shape_open: bool,
     /// By register: its constant value, if it has one.
     constants: Vec<Option<i64>>,
-    /// By instruction: whether it computes the warp index or a value derived from it.
-    numbers: Vec<bool>,
+    /// By instruction: whether it computes the warp index or a value derived from it, and what of.
+    numbers: Vec<Option<Made>>,
+}
+
+/// What a number of a warp is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Made {
+    /// The index along the first axis: a warp has one number where it lies in one row.
+    Row,
+    /// The rank of the thread in its block, by which warps are formed.
+    Rank,
+    /// The index in a grid of rows, `blockIdx.x * blockDim.x + threadIdx.x`: warps start at multiples of 32 there only if
+    /// rows do.
+    Grid,
+}
+
+/// The low bits of a value that may differ within a warp, those of the lane; all bits above them are uniform.
+#[derive(Debug, Clone, Copy)]
+struct Lanes {
+    bits: i64,
+    of: Made,
+}
+
+impl Lanes {
+    fn with(self, bits: i64) -> Option<Self> {
+        Some(Self { bits, ..self })
+    }
 }
 
 impl Warps {
@@ -36,8 +66,13 @@ impl Warps {
             && match required {
                 Some([x, y, z]) => i64::from(x) % WARP == 0 || (y == 1 && z == 1),
                 // In a block with a second axis, threads of a kernel that does not ask for it would do the same work.
-                None => has_one_axis(function),
+                None => asks_only(function, |register| register == SpecialRegister::TidX),
             };
+        // A rank without the third axis is one in blocks of two axes; a kernel that does not ask for the third has them.
+        let is_flat = match required {
+            Some([_, _, z]) => z == 1,
+            None => asks_only(function, |register| matches!(register, SpecialRegister::TidX | SpecialRegister::TidY)),
+        };
         let mut constants = vec![None; function.registers.len()];
         for (register, constant_of) in (0..).map(Reg).zip(&mut constants) {
             let [only] = reaching.all(register) else { continue };
@@ -49,31 +84,46 @@ impl Warps {
             }
         }
         let is_shape_open = !is_in_row && required.is_none();
-        let mut warps = Self { is_in_row, is_shape_open, constants, numbers: Vec::new() };
-        if is_in_row || is_shape_open {
-            let rows = Rows { function, reaching, warps: &warps };
-            warps.numbers = (function.instructions.iter()).map(|instruction| rows.is_number(instruction)).collect();
-        }
+        let has_whole_warps = required.is_some_and(|[x, ..]| i64::from(x) % WARP == 0);
+        let is_length_open = required.is_none();
+        let mut warps =
+            Self { is_in_row, has_whole_warps, is_length_open, is_shape_open, constants, numbers: Vec::new() };
+        let rows = Rows { function, reaching, warps: &warps, is_flat };
+        warps.numbers = function.instructions.iter().map(|instruction| rows.number(instruction)).collect();
         warps
     }
 
     /// Whether an instruction computes a value that is uniform in a warp from thread indices: `threadIdx.x / 32`.
     pub fn is_number_of_warp(&self, at: usize) -> bool {
-        self.is_in_row && self.has_no_lane(at)
+        match self.number(at) {
+            Some(Made::Rank) => true,
+            Some(Made::Row) => self.is_in_row,
+            Some(Made::Grid) => self.has_whole_warps,
+            None => false,
+        }
     }
 
     /// Whether that holds for blocks of most shapes, and the shape is not known.
     pub fn may_be_number_of_warp(&self, at: usize) -> bool {
-        self.is_shape_open && self.has_no_lane(at)
+        match self.number(at) {
+            Some(Made::Row) => self.is_shape_open,
+            Some(Made::Grid) => self.is_length_open,
+            Some(Made::Rank) | None => false,
+        }
     }
 
-    fn has_no_lane(&self, at: usize) -> bool {
-        self.numbers.get(at).copied().unwrap_or(false)
+    fn number(&self, at: usize) -> Option<Made> {
+        self.numbers.get(at).copied().flatten()
     }
 
-    /// Whether a special register is uniform in a warp, though not in a block.
-    pub fn is_same_in_warp(&self, special: SpecialRegister) -> bool {
-        self.is_in_row && matches!(special, SpecialRegister::TidY | SpecialRegister::TidZ)
+    /// The level of an index along the second or third axis, if rows tell it: it is uniform in a warp that lies in one
+    /// row. Rows of 32 threads and more are common, and so are those of 16.
+    pub fn axis(&self, special: SpecialRegister) -> Option<Level> {
+        match special {
+            SpecialRegister::TidY | SpecialRegister::TidZ if self.is_in_row => Some(Level::Same),
+            SpecialRegister::TidY | SpecialRegister::TidZ if self.is_shape_open => Some(Level::Unknown),
+            _ => None,
+        }
     }
 
     /// Whether a `.sync` instruction involves the whole warp: its last operand, the mask, has all bits set.
@@ -100,68 +150,155 @@ impl Warps {
     }
 }
 
-/// Whether a kernel asks for the first axis of its block alone, and calls no function that may ask for another.
-fn has_one_axis(function: &PtxFunction) -> bool {
+/// Whether a kernel asks for no axis of its block but some, and calls no function that may ask for another.
+fn asks_only(function: &PtxFunction, is_asked: impl Fn(SpecialRegister) -> bool) -> bool {
     let is_other = |operand: &Operand| {
         let mut found = false;
         for_each_part(operand, &mut |part| {
             use SpecialRegister::{NtidY, NtidZ, TidY, TidZ};
-            found |= matches!(part, Operand::Special(TidY | TidZ | NtidY | NtidZ));
+            found |= match part {
+                Operand::Special(TidY | NtidY) => !is_asked(TidY),
+                Operand::Special(TidZ | NtidZ) => !is_asked(TidZ),
+                _ => false,
+            };
         });
         found
     };
     let mut all = function.instructions.iter();
-    all.all(|instruction| instruction.opcode() != Opcode::Call && !instruction.operands.iter().any(is_other))
+    function.is_entry
+        && all.all(|instruction| instruction.opcode() != Opcode::Call && !instruction.operands.iter().any(is_other))
 }
 
-/// Follows values back to `threadIdx.x`.
+/// Follows values back to `threadIdx.x`, or to the rank in the block.
 struct Rows<'a> {
     function: &'a PtxFunction,
     reaching: &'a Reaching<'a>,
     warps: &'a Warps,
+    /// Whether blocks have two axes at most.
+    is_flat: bool,
 }
 
 impl Rows<'_> {
-    /// Whether no lane bit is left in the result, as in `x / 32`, `x & ~31`, and `(x >> 3) & 28`.
-    fn is_number(&self, instruction: &Instruction) -> bool {
-        instruction.guard.is_none() && self.lane_bits(instruction, MAX_DEPTH) == Some(0)
+    /// What a result is made of in which no lane bit is left, as in `x / 32`, `x & ~31`, and `(x >> 3) & 28`.
+    fn number(&self, instruction: &Instruction) -> Option<Made> {
+        let lanes = self.lanes(instruction, MAX_DEPTH)?;
+        (instruction.guard.is_none() && lanes.bits == 0).then_some(lanes.of)
     }
 
-    /// The number of low bits of a result that may hold lane bits; all bits above them are uniform in a warp.
-    fn lane_bits(&self, instruction: &Instruction, depth: usize) -> Option<i64> {
+    fn lanes(&self, instruction: &Instruction, depth: usize) -> Option<Lanes> {
         let depth = depth.checked_sub(1)?;
-        let value = self.operand_bits(instruction.operands.get(1)?, depth)?;
-        let constant = |index: usize| instruction.operands.get(index).and_then(|operand| self.warps.constant(operand));
+        let operand = |index: usize| instruction.operands.get(index);
+        if instruction.opcode() == Opcode::Mad {
+            let of = if self.is_rank(instruction, depth) { Some(Made::Rank) } else { self.in_grid(instruction) };
+            return of.map(|of| Lanes { bits: LANE_BITS, of });
+        }
+        // `x / 32` of a signed `x` adds 31 if it is negative, which a thread's index is not.
+        if matches!(instruction.opcode(), Opcode::Add | Opcode::Or) {
+            let (one, other) = (operand(1)?, operand(2)?);
+            for (start, x) in [(one, other), (other, one)] {
+                if self.is_start_of_block(start) && self.is_special(x, SpecialRegister::TidX) {
+                    return Some(Lanes { bits: LANE_BITS, of: Made::Row });
+                }
+            }
+            let value = if self.is_sign(one, depth) { other } else { one };
+            let sign = if self.is_sign(one, depth) { one } else { other };
+            return self.operand_lanes(value, depth).filter(|_| self.is_sign(sign, depth));
+        }
+        let value = self.operand_lanes(operand(1)?, depth)?;
+        let constant = |index: usize| operand(index).and_then(|operand| self.warps.constant(operand));
         match instruction.opcode() {
             Opcode::Mov => Some(value),
             Opcode::Cvt if is_widening(instruction) => Some(value),
             // A thread index is not negative, so arithmetic and logical shifts agree.
-            Opcode::Shr => Some((value - constant(2).filter(|by| (0..32).contains(by))?).max(0)),
-            Opcode::Shl => Some(value + constant(2).filter(|by| (0..16).contains(by))?),
+            Opcode::Shr => value.with((value.bits - constant(2).filter(|by| (0..32).contains(by))?).max(0)),
+            Opcode::Shl => value.with(value.bits + constant(2).filter(|by| (0..16).contains(by))?),
             Opcode::And => {
                 let hidden = i64::from(constant(2)?.trailing_zeros());
-                Some(if hidden >= value { 0 } else { value })
+                value.with(if hidden >= value.bits { 0 } else { value.bits })
             }
             Opcode::Div => {
                 let by = constant(2).filter(|by| *by > 0)?;
-                (i64::from(by.trailing_zeros()) >= value).then_some(0)
+                value.with(0).filter(|_| i64::from(by.trailing_zeros()) >= value.bits)
             }
-            Opcode::Bfe => (constant(2)? >= value).then_some(0),
+            Opcode::Bfe => value.with(0).filter(|_| constant(2).is_some_and(|from| from >= value.bits)),
             _ => None,
         }
     }
 
-    fn operand_bits(&self, operand: &Operand, depth: usize) -> Option<i64> {
+    fn operand_lanes(&self, operand: &Operand, depth: usize) -> Option<Lanes> {
         match operand {
-            Operand::Special(SpecialRegister::TidX) => Some(LANE_BITS),
-            Operand::Reg(register) => {
-                let [only] = self.reaching.all(*register) else { return None };
-                let definition =
-                    self.function.instructions.get(*only).filter(|definition| definition.guard.is_none())?;
-                self.lane_bits(definition, depth)
-            }
-            _ => None,
+            Operand::Special(SpecialRegister::TidX) => Some(Lanes { bits: LANE_BITS, of: Made::Row }),
+            _ => self.lanes(self.definition(operand)?, depth),
         }
+    }
+
+    /// `shr.s32 %s, %x, 31` and what is shifted out of it: zero for a thread's index.
+    fn is_sign(&self, operand: &Operand, depth: usize) -> bool {
+        let Some((definition, depth)) = self.definition(operand).zip(depth.checked_sub(1)) else { return false };
+        let [_, value, by] = &*definition.operands else { return false };
+        definition.opcode() == Opcode::Shr
+            && (self.warps.constant(by) == Some(31) && self.operand_lanes(value, depth).is_some()
+                || self.is_sign(value, depth))
+    }
+
+    /// `threadIdx.y * blockDim.x + threadIdx.x`, or the same of three axes.
+    fn is_rank(&self, mad: &Instruction, depth: usize) -> bool {
+        let [_, one, other, x] = &*mad.operands else { return false };
+        let is_row = |row: &Operand| {
+            self.is_special(row, SpecialRegister::TidY) && self.is_flat
+                || self.definition(row).is_some_and(|row| depth > 0 && self.is_row_of_plane(row))
+        };
+        let is_width = |width: &Operand| self.is_special(width, SpecialRegister::NtidX);
+        mad.has(Modifier::Lo)
+            && self.is_special(x, SpecialRegister::TidX)
+            && (is_width(one) && is_row(other) || is_width(other) && is_row(one))
+    }
+
+    /// `blockIdx.x * blockDim.x + threadIdx.x`; blocks of a constant length may be in place of `blockDim.x`.
+    fn in_grid(&self, mad: &Instruction) -> Option<Made> {
+        let [_, one, other, x] = &*mad.operands else { return None };
+        let is_block = |operand: &Operand| self.is_special(operand, SpecialRegister::CtaidX);
+        let length = if is_block(one) { other } else { one };
+        if !(mad.has(Modifier::Lo) && self.is_special(x, SpecialRegister::TidX) && (is_block(one) || is_block(other))) {
+            return None;
+        }
+        match self.warps.constant(length) {
+            Some(length) if length % WARP == 0 => Some(Made::Row),
+            _ => self.is_special(length, SpecialRegister::NtidX).then_some(Made::Grid),
+        }
+    }
+
+    /// `blockIdx.x << 7`, with no bit below that of the lanes.
+    fn is_start_of_block(&self, operand: &Operand) -> bool {
+        let Some(shift) = self.definition(operand).filter(|shift| shift.opcode() == Opcode::Shl) else { return false };
+        let [_, block, by] = &*shift.operands else { return false };
+        self.is_special(block, SpecialRegister::CtaidX) && self.warps.constant(by) >= Some(LANE_BITS)
+    }
+
+    /// `threadIdx.z * blockDim.y + threadIdx.y`.
+    fn is_row_of_plane(&self, mad: &Instruction) -> bool {
+        let [_, one, other, y] = &*mad.operands else { return false };
+        let is = |one: &Operand, other: &Operand| {
+            self.is_special(one, SpecialRegister::TidZ) && self.is_special(other, SpecialRegister::NtidY)
+        };
+        mad.opcode() == Opcode::Mad
+            && mad.has(Modifier::Lo)
+            && self.is_special(y, SpecialRegister::TidY)
+            && (is(one, other) || is(other, one))
+    }
+
+    /// Whether an operand is a special register, or a copy of one.
+    fn is_special(&self, operand: &Operand, special: SpecialRegister) -> bool {
+        let is = |operand: &Operand| matches!(operand, Operand::Special(known) if *known == special);
+        let copied = self.definition(operand).filter(|copy| copy.opcode() == Opcode::Mov);
+        is(operand) || copied.and_then(|copy| copy.operands.get(1)).is_some_and(is)
+    }
+
+    /// The only definition of a register, if nothing guards it.
+    fn definition(&self, operand: &Operand) -> Option<&Instruction> {
+        let Operand::Reg(register) = operand else { return None };
+        let [only] = self.reaching.all(*register) else { return None };
+        self.function.instructions.get(*only).filter(|definition| definition.guard.is_none())
     }
 }
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use ptx_syntax::{Address, AddressBase, Instruction, Modifier, Opcode, Operand, Reg, Type};
 
 use super::Flow;
+use crate::dataflow::divergence::Level;
 use crate::dataflow::flow::operands::{constant, register};
 use crate::dataflow::flow::provenance::Provenance;
 use crate::dataflow::reaching::Value;
@@ -93,6 +94,7 @@ impl Flow<'_> {
 
     fn settled(&self, mut pointer: Pointer, offset: i64) -> Pointer {
         pointer.offset = pointer.offset.and_then(|known| known.checked_add(offset));
+        pointer.index = pointer.index.settled();
         // An address taken directly from the depot names the object by its offset.
         pointer.roots = pointer.roots.into_iter().map(|root| settle(root, &mut pointer.offset)).collect();
         pointer
@@ -218,7 +220,7 @@ impl Flow<'_> {
                 pointer.roots.extend(other.roots);
                 pointer.index.merge(other.index);
                 let chosen = operand(3).and_then(register).map(|register| self.divergence().of(register));
-                pointer.index.merge(Provenance::decision(chosen.unwrap_or(Some(false))));
+                pointer.index.merge(Provenance::decision(chosen.unwrap_or(Level::Same)));
                 pointer.offset = None;
                 pointer.is_chosen = true;
                 pointer

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use lmem_base::diagnostic::Uniformity;
 
+use crate::dataflow::divergence::Level;
+
 /// A value with more induction steps is not described, so that the sets of all values together stay small.
 const MAX_STEPS: usize = 1024;
 
@@ -28,19 +30,31 @@ pub struct Provenance {
     pub unknown: bool,
     /// Whether the value may differ between the threads of a warp; `None` if unknown.
     pub divergent: Option<bool>,
+    /// Threads exchanged a value that it is made of, so that `divergent` says nothing: sums of a warp are the same
+    /// in all its threads.
+    pub exchanged: bool,
     /// The instructions that step the induction variables.
     pub steps: BTreeSet<usize>,
 }
 
 impl Provenance {
     /// A value that a condition or branches choose; threads may decide differently.
-    pub fn chosen(divergent: Option<bool>) -> Self {
-        Self { loop_carried: true, divergent, ..Self::default() }
+    pub fn chosen(level: impl Into<Level>) -> Self {
+        Self { loop_carried: true, ..Self::decision(level) }
     }
 
     /// A value that only takes part in the choice between others.
-    pub(super) fn decision(divergent: Option<bool>) -> Self {
-        Self { divergent, ..Self::default() }
+    pub(super) fn decision(level: impl Into<Level>) -> Self {
+        let level = level.into();
+        Self { divergent: level.differs(), exchanged: level == Level::Exchanged, ..Self::default() }
+    }
+
+    /// With nothing said of a value that threads exchanged.
+    pub(super) fn settled(self) -> Self {
+        match self.exchanged {
+            true => Self { divergent: None, exchanged: false, ..self },
+            false => self,
+        }
     }
 
     pub(super) fn constant() -> Self {
@@ -65,6 +79,7 @@ impl Provenance {
         self.loaded |= other.loaded;
         self.loop_carried |= other.loop_carried;
         self.unknown |= other.unknown;
+        self.exchanged |= other.exchanged;
         self.divergent = match (self.divergent, other.divergent) {
             (Some(true), _) | (_, Some(true)) => Some(true),
             (Some(false), Some(false)) => Some(false),

@@ -3,6 +3,7 @@
 use ptx_syntax::{AddressBase, Instruction, Modifier, Opcode, Operand, SpecialRegister};
 
 use super::Flow;
+use crate::dataflow::divergence::Level;
 use crate::dataflow::flow::operands::{address_register, constant, for_each_part, register};
 use crate::dataflow::flow::provenance::Provenance;
 use crate::dataflow::reaching::Value;
@@ -29,7 +30,7 @@ impl Term {
 
     fn seen_as(&self, sources: Provenance) -> Provenance {
         match self.is_address {
-            true => Provenance { divergent: sources.divergent, ..Provenance::default() },
+            true => Provenance { divergent: sources.divergent, exchanged: sources.exchanged, ..Provenance::default() },
             false => sources,
         }
     }
@@ -61,15 +62,18 @@ impl Flow<'_> {
     }
 
     /// Whether threads may hold a value from different iterations of a loop that they have left.
-    pub(super) fn on_leaving(&self, value: Value, at: usize) -> Option<bool> {
+    pub(super) fn on_leaving(&self, value: Value, at: usize) -> Level {
         match self.loops.count() {
-            0 => Some(false),
-            _ => self.divergence().on_leaving(&self.reaching.definitions(value), at, &self.loops),
+            0 => Level::Same,
+            _ => {
+                let definitions = self.reaching.definitions(value);
+                self.divergence().on_leaving(&definitions, at, &self.loops, self.reaching.graph())
+            }
         }
     }
 
     fn special(&self, special: SpecialRegister) -> Provenance {
-        Provenance { divergent: self.divergence().of_special(special), ..special_register(special) }
+        Provenance { divergent: self.divergence().of_special(special).differs(), ..special_register(special) }
     }
 
     pub(super) fn product(&self, operands: &[&Operand], at: usize) -> Provenance {
@@ -98,8 +102,7 @@ impl Flow<'_> {
                     induction_is_changed: term.is_changed,
                     steps,
                     // A step behind a condition is taken by some threads only.
-                    divergent: self.divergence().of(register),
-                    ..Provenance::default()
+                    ..Provenance::decision(self.divergence().of(register))
                 },
                 // Merged by branches, or stepped in a way that is no induction.
                 None => Provenance::chosen(self.divergence().of(register)),
@@ -129,10 +132,22 @@ impl Flow<'_> {
             Opcode::Atom => {
                 sources.merge(term.seen_as(Provenance { loaded: true, divergent: Some(true), ..Provenance::default() }))
             }
-            Opcode::Shfl | Opcode::Vote | Opcode::Activemask | Opcode::Redux | Opcode::Match => {
+            Opcode::Shfl
+            | Opcode::Vote
+            | Opcode::Activemask
+            | Opcode::Redux
+            | Opcode::Match
+            | Opcode::Bar
+            | Opcode::Barrier
+            | Opcode::Ldmatrix
+            | Opcode::Movmatrix
+            | Opcode::Mma
+            | Opcode::Wmma
+            | Opcode::Wgmma
+            | Opcode::Tcgen05 => {
                 let result = instruction.defs().first().copied();
-                let divergent = result.and_then(|result| self.divergence().of(result));
-                sources.merge(term.seen_as(Provenance { divergent, ..Provenance::unknown() }));
+                let level = result.map_or(Level::Unknown, |result| self.divergence().of(result));
+                sources.merge(term.seen_as(Provenance { unknown: true, ..Provenance::decision(level) }));
             }
             _ if self.divergence().is_number_of_warp(definition) => {
                 sources.merge(term.seen_as(Provenance { thread_index: true, ..Provenance::constant() }));
