@@ -246,6 +246,7 @@ mod tests {
             use_site: None,
             included_at: None,
             launches: Vec::new(),
+            shared: Vec::new(),
         };
         let diagnostic = Diagnostic {
             code: Code::Compiler("nvcc".into()),

@@ -167,6 +167,7 @@ mod tests {
             use_site: None,
             included_at: None,
             launches: Vec::new(),
+            shared: Vec::new(),
         };
         Launches::of_unit(CompiledUnit { unit: &unit, files: &files, dependencies: &[] })
     }
