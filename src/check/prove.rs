@@ -38,7 +38,7 @@ pub fn prove(report: &mut Report, run: &Run<'_>) -> Result<Fixes, CheckError> {
     let dropped = verify::keep_true_everywhere(diagnostics, &subjects);
     if dropped > 0 {
         let what = plural(dropped as u64, "suggestion");
-        run.talk.detail(&format!("{what} left out: the code is not compiled alike everywhere"));
+        run.talk.detail(&format!("{what} left out: the code is not compiled alike everywhere, or counts its lines"));
     }
     let fixes = match run.arguments.no_verify {
         true => {

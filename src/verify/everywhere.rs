@@ -9,6 +9,7 @@ use lmem_base::diagnostic::{Applicability, Diagnostic, Edit, Suggestion};
 use lmem_base::source::Span;
 use lmem_unit::{CompiledUnit, UnitCode};
 
+use super::lines::keeps_line_numbers;
 use super::{Subject, reads};
 
 /// Removes suggestions whose edits are not valid everywhere; returns their number.
@@ -27,6 +28,7 @@ fn is_true_everywhere(suggestion: &Suggestion, subjects: &[Subject<'_>]) -> bool
     edits.iter().all(|edit| is_one(edit, subjects) && !is_of_unknown_text(&edit.span, subjects))
         && subjects.iter().all(|subject| applies(edits, subject))
         && has_one_reader(suggestion, subjects)
+        && keeps_line_numbers(suggestion, subjects)
 }
 
 /// Whether a text that no unit has is made of the edited literal too.

@@ -7,6 +7,7 @@ mod budget;
 mod combine;
 mod compare;
 mod everywhere;
+mod lines;
 pub mod measure;
 mod occupancy;
 pub mod overlay;

@@ -1,5 +1,6 @@
 //! The compiled texts of one unit: files by the preprocessor's output, a kernel string by its own directives.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use lmem_base::source::{SourceFile, Span};
@@ -34,6 +35,11 @@ impl CompiledUnit<'_> {
     /// The compiled form of a file of the unit, includes counted.
     pub fn file(&self, file: &SourceFile) -> CompiledText {
         self.files.file(&lmem_base::source::normalize(&file.path), &self.unit.base, file.text())
+    }
+
+    /// The names that the unit's other files declare.
+    pub fn declared_beside(&self, file: &SourceFile) -> BTreeSet<String> {
+        self.files.declared_beside(&lmem_base::source::normalize(&file.path), &self.unit.base)
     }
 
     /// The compiled text of a range of a file, equal for equal code; `None` if it is not faithful to the file. Of a kernel
