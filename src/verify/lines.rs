@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::Field;
+use cuda_syntax::identifiers::occurrences;
 use cuda_syntax::tree::{enclosing_function, head_start};
 use lmem_base::diagnostic::{Edit, Suggestion};
 use lmem_base::source::SourceFile;
@@ -56,9 +57,19 @@ fn expands_to_line(compiled: &CompiledUnit<'_>, file: &Arc<SourceFile>, offset: 
         .differences()
         .filter(|difference| difference.start >= offset)
         .filter(|difference| {
+            let own = text.get(difference.start..difference.end).unwrap_or("");
+            let written = lines_at(text, difference.start..difference.end);
             let lines = line_of(difference.start)..=line_of(difference.end);
+            let is_new = |token: &str| occurrences(written, token).next().is_none();
             let is_line = |token: &str| token.parse().is_ok_and(|number: usize| lines.contains(&number));
-            !is_asserted(text, difference.start) && difference.compiled.split(' ').any(is_line)
+            // `BLOCK` in line 128: elsewhere it is the same number.
+            let is_constant = || {
+                let mut others = of_file.expansions(text, own).filter(|other| other.start != difference.start);
+                others.any(|other| other.compiled == difference.compiled)
+            };
+            difference.compiled.split(' ').any(|token| is_line(token) && is_new(token))
+                && !is_constant()
+                && !is_asserted(written)
         })
         .map(|difference| difference.start..difference.end)
         .collect();
@@ -69,11 +80,16 @@ fn expands_to_line(compiled: &CompiledUnit<'_>, file: &Arc<SourceFile>, offset: 
     found.into_iter().any(|range| !is_of_host(&tree, range.start))
 }
 
-/// Whether the line of an offset asserts something. What is expanded may begin behind the word.
-fn is_asserted(text: &str, offset: usize) -> bool {
-    let start = text.get(..offset).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
-    let line = text.get(start..).and_then(|rest| rest.lines().next()).unwrap_or("");
-    ["assert(", "static_assert"].iter().any(|word| line.contains(word))
+/// The lines around a range.
+fn lines_at(text: &str, range: Range<usize>) -> &str {
+    let start = text.get(..range.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+    let end = text.get(range.end..).and_then(|rest| rest.find('\n')).map_or(text.len(), |at| range.end + at);
+    text.get(start..end).unwrap_or("")
+}
+
+/// Whether lines assert something. What is expanded may begin behind the word.
+fn is_asserted(lines: &str) -> bool {
+    ["assert(", "static_assert"].iter().any(|word| lines.contains(word))
 }
 
 /// Whether an offset is in a function that only the host runs.
@@ -119,6 +135,10 @@ mod tests {
         let expanded = kernel("2").replace("__global__", "__attribute__((global))");
         assert!(counted(&kernel("__LINE__"), &expanded));
         assert!(!counted(&kernel("BLOCK"), &kernel("128")));
+        let bounded = |words: &str| format!("\n__global__ void {words} k(int *out) {{ out[0] = 1; }}\n");
+        assert!(!counted(&bounded("__maxnreg__(2)"), &bounded("__attribute__((maxnreg(2)))")));
+        let twice = |value: &str| format!("\n__global__ void k(int *out) {{ out[0] = {value};\nout[1] = {value}; }}\n");
+        assert!(!counted(&twice("TWO"), &twice("2")));
         let host = |value: &str| format!("\nvoid h() {{ report({value}); }}\n");
         assert!(!counted(&host("__LINE__"), &host("2")));
         let asserted = |value: &str| format!("\n__global__ void k(int n) {{ {value}; }}\n");
