@@ -58,6 +58,7 @@
 //! `rolled_loop`, `constant_table`, `vector_reinterpret`, `large_array`
 
 use lmem_base::diagnostic::{Applicability, Uniformity};
+use lmem_base::gpu::DECLARED_SHARED;
 use lmem_base::level::Level;
 use lmem_frame::{Access, Address, StackObject, StackObjectKind};
 use nv_code::dataflow::Provenance;
@@ -97,6 +98,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     Some(finding.suggest(of_some_block))
 }
 
+/// Threads of a small block, for what a variable of each would take.
+const USUAL_THREADS: u64 = 128;
+
 fn advice(object: &StackObject, guilty: &Access, sources: &Provenance) -> String {
     // Only a modulo is left of induction variable and constants: the loop visits the elements in rotated order.
     let is_rotation = sources.induction && !sources.is_data() && object.copying_call(guilty).is_none();
@@ -111,6 +115,11 @@ fn advice(object: &StackObject, guilty: &Access, sources: &Provenance) -> String
         Some(Uniformity::Uniform) => {
             "make the index a constant (unroll, or `switch` around the loop); a uniform index costs little".to_string()
         }
+        _ if object.bytes.saturating_mul(USUAL_THREADS) > DECLARED_SHARED => format!(
+            "too large for shared memory ({} KiB per {USUAL_THREADS} threads): share one array per block, use smaller \
+             elements, or make the index a constant",
+            (object.bytes.saturating_mul(USUAL_THREADS)).div_ceil(1 << 10)
+        ),
         _ => "move the array to shared memory as `[element][thread]`, or make the index a constant".to_string(),
     }
 }

@@ -285,7 +285,7 @@ impl Comparison {
 impl fmt::Display for Comparison {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unchanged => formatter.write_str("same instructions"),
+            Self::Unchanged => formatter.write_str("same PTX instructions"),
             Self::Same { launches: 1 } => formatter.write_str("same results in 1 launch"),
             Self::Same { launches } => write!(formatter, "same results in {launches} launches"),
             Self::LastDigits { relative_e15: 0, .. } => formatter.write_str("signs of zeros differ"),
