@@ -41,12 +41,13 @@
 //! Flags become the bits of an integer only if every use is an element that is read or assigned; each index is evaluated
 //! where and as often as before.
 //!
-//! Moving a kernel's own variable to shared memory is suggested if launch bounds or all launches give the block size.
-//! For a variable of a `__device__` function you must fill in the size, because other kernels may call the function.
-//! Each thread uses only its own part, so no synchronization is needed. If every use is an element, the part is a
-//! column; a variable that methods and functions use as a whole becomes a row with the same name. The programmer must
-//! judge: a larger launch would write beyond the array, and fewer blocks may be resident. If the block size is unknown,
-//! the edit has a usual size that must be replaced. All other remedies are advice.
+//! Moving a kernel's own variable to shared memory needs the size of the largest block: launch bounds limit it, or the
+//! kernel has internal linkage and its file all launches. Else you must fill in the size: the edit has that of a launch
+//! in the file, or a usual one, and a larger block would write beyond the array. So it is for a variable of a
+//! `__device__` function, because other kernels may call the function. Each thread uses only its own part, so no
+//! synchronization is needed. If every use is an element, the part is a column; a variable that methods and functions
+//! use as a whole becomes a row with the same name. The programmer must judge: fewer blocks may be resident. All other
+//! remedies are advice.
 //!
 //! ## When it is wrong
 //! A uniform index costs little where arithmetic hides the loads, and an array that few threads reach costs nothing:

@@ -46,7 +46,7 @@ use lmem_unit::UnitCode;
 
 use crate::framework::{Check, Finding, Lint, LintContext, line_of};
 use crate::rewrite::launch_bounds;
-use crate::rewrite::shared::spilling;
+use crate::rewrite::shared::{must_be_resident, spilling};
 
 pub(crate) static LINT: Lint = Lint {
     name: "register_spill",
@@ -152,12 +152,16 @@ fn fit_launches(cx: &LintContext<'_>) -> Option<Suggestion> {
     let launch = cx.unit.launch(cx.frame)?;
     let allowed = cx.arch.gpu().registers_for(launch.threads, min_blocks);
     let names_blocks = min_blocks == 1 && !fits(cx, allowed);
-    (allowed > limit.registers).then(|| launch_bounds::as_launched(cx.frame, launch, names_blocks))?
+    (allowed > limit.registers).then(|| launch_bounds::as_launched(cx, launch, names_blocks))?
 }
 
 /// Edits that raise the register limit, the sufficient one first.
 fn raise_limit(cx: &LintContext<'_>) -> Vec<Suggestion> {
     let frame = cx.frame;
+    // Fewer blocks would be resident than wait for each other.
+    if must_be_resident(cx) {
+        return Vec::new();
+    }
     let needed = frame.unlimited.filter(|usage| usage.spill_stores == 0).map(|usage| usage.registers);
     let suggestions: Vec<Option<Suggestion>> = match frame.limit.as_ref().map(|limit| &limit.origin) {
         Some(LimitOrigin::LaunchBounds { threads, min_blocks }) => {
@@ -204,7 +208,11 @@ fn more_registers(cx: &LintContext<'_>, needed: Option<u32>) -> Option<Suggestio
     let allowed = allowed(cx.arch.gpu(), needed)?;
     let edit = number_edit(span, number, frame.limit.as_ref()?.registers, allowed)?;
     let title = format!("allow {}", plural(allowed.into(), "register"));
-    Some(Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true))
+    let applicability = match launch_bounds::runs_with(cx, allowed) {
+        true => Applicability::MaybeIncorrect,
+        false => Applicability::HasPlaceholders,
+    };
+    Some(Suggestion::new(title, applicability, vec![edit]).within_kernel(true))
 }
 
 /// The needed registers, rounded up to the allocation unit.

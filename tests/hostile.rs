@@ -57,6 +57,7 @@ fn unit() -> TranslationUnit {
         use_site: None,
         included_at: None,
         launches: Vec::new(),
+        shared: Vec::new(),
     }
 }
 

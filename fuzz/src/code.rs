@@ -133,6 +133,7 @@ pub fn examine(facts: &UnitFacts, ptx: &str, source: &str, as_compiled: AsCompil
         code,
         use_site: None,
         launches: Vec::new(),
+        shared: Vec::new(),
         included_at: None,
     };
     let trees = cuda_syntax::SyntaxTrees::new(&unit, &artifacts, &folder);

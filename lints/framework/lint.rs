@@ -2,15 +2,18 @@
 
 use std::cell::OnceCell;
 
+use cuda_syntax::tree::base_name;
 use cuda_syntax::{Launch, Launches, SyntaxTrees};
 use lmem_base::budget::Limit;
 use lmem_base::diagnostic::ResourceUsage;
 use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
+use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
 use lmem_frame::{KernelFrame, StackObject};
 use lmem_unit::{Artifacts, CompiledUnit, CompilerMessage, TranslationUnit, UnitCode};
 use nv_code::{PtxFunction, PtxModule, UnitFacts};
+use ptx_syntax::Linkage;
 
 use super::finding::Finding;
 
@@ -124,10 +127,14 @@ impl<'a> UnitContext<'a> {
     /// A PTX function by its mangled name. In a unit without local memory the PTX was not parsed before; it is parsed
     /// now.
     pub fn function(&self, mangled: &str) -> Option<&PtxFunction> {
-        if let Some(function) = self.facts.ptx.function(mangled) {
-            return Some(function);
+        self.ptx().function(mangled)
+    }
+
+    fn ptx(&self) -> &PtxModule {
+        if !self.facts.ptx.functions.is_empty() {
+            return &self.facts.ptx;
         }
-        self.ptx.get_or_init(|| PtxModule::parse(self.ptx_text).unwrap_or_default()).function(mangled)
+        self.ptx.get_or_init(|| PtxModule::parse(self.ptx_text).unwrap_or_default())
     }
 
     /// Whether only machine code is available, without PTX.
@@ -143,6 +150,23 @@ impl<'a> UnitContext<'a> {
     /// The launch of a kernel with the largest block, if all its block sizes are known.
     pub fn launch(&self, frame: &KernelFrame) -> Option<&Launch> {
         self.launches().largest(&frame.name)
+    }
+
+    /// Whether no other code can launch a kernel than the file that defines it: the kernel and all others of its name
+    /// have internal linkage, and the unit has no other file of the user's, where a launch or its macro could stand.
+    pub fn has_all_launches(&self, frame: &KernelFrame) -> bool {
+        let name = base_name(&frame.name);
+        let is_it = |function: &&PtxFunction| function.is_entry && base_name(&demangle(&function.name)) == name;
+        let mut kernels = self.ptx().functions.iter().filter(is_it).peekable();
+        let is_file = matches!(self.unit.code, UnitCode::CudaFile { .. });
+        is_file
+            && self.compiled.files.files.len() == 1
+            && kernels.peek().is_some()
+            && kernels.all(|function| function.linkage == Linkage::Internal)
+    }
+
+    pub fn ptx_text(&self) -> &str {
+        self.ptx_text
     }
 
     pub fn launches(&self) -> &Launches {

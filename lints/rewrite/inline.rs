@@ -49,7 +49,10 @@ fn in_trees(object: &StackObject, function: &str) -> Vec<Edit> {
 /// Edits for the function whose name is at a span. Only the file is searched, so there are none for kernel strings.
 fn in_file(unit: CompiledUnit<'_>, name: &Span) -> Vec<Edit> {
     let is_text = name.file.path.extension().is_some_and(|ending| ending == "rs");
-    let tree = (!is_text).then(|| SyntaxTree::new(MappedText::from_file(&name.file), unit.file(&name.file)));
+    let tree = (!is_text).then(|| {
+        SyntaxTree::new(MappedText::from_file(&name.file), unit.file(&name.file))
+            .beside(unit.declared_beside(&name.file))
+    });
     tree.and_then(|tree| heads(&tree, base_name(name.text()))).unwrap_or_default()
 }
 

@@ -2,12 +2,14 @@
 
 use cuda_syntax::Launch;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
+use lmem_base::gpu::MAX_BLOCK_THREADS;
 use lmem_base::source::Span;
 use lmem_frame::KernelFrame;
 use lmem_unit::UnitCode;
 
 use super::Rewrite;
 use super::facts::text::split_at_commas;
+use super::shared::place_of;
 use crate::framework::LintContext;
 
 /// `__launch_bounds__(256, 1)` for `(256)`.
@@ -20,8 +22,10 @@ pub fn name_blocks(frame: &KernelFrame) -> Option<Suggestion> {
     Some(offer(title, edit))
 }
 
-/// Replaces the block size by that of the largest launch; `names_blocks` adds a number of blocks.
-pub fn as_launched(frame: &KernelFrame, launch: &Launch, names_blocks: bool) -> Option<Suggestion> {
+/// Replaces the block size by that of the largest launch; `names_blocks` adds a number of blocks. Larger launches fail
+/// then, so that it is a proposal to adapt unless there can be no others.
+pub fn as_launched(cx: &LintContext<'_>, launch: &Launch, names_blocks: bool) -> Option<Suggestion> {
+    let frame = cx.frame;
     let (span, arguments) = bounds(frame)?;
     let threads = arguments.first()?;
     // A template parameter has other values in other instances.
@@ -39,7 +43,11 @@ pub fn as_launched(frame: &KernelFrame, launch: &Launch, names_blocks: bool) -> 
         context: span.clone(),
     };
     let title = format!("state the launched block size with `__launch_bounds__({}{rest})`", launch.threads);
-    let suggestion = offer(title, edit).threads(Some(launch.threads));
+    let suggestion = match cx.unit.has_all_launches(frame) {
+        true => offer(title, edit),
+        false => adapt(format!("{title} ({} is from {}; larger blocks fail)", launch.threads, place_of(launch)), edit),
+    };
+    let suggestion = suggestion.threads(Some(launch.threads));
     (is_fixed && arguments.len() <= 2).then_some(suggestion)
 }
 
@@ -52,8 +60,25 @@ pub fn name_registers(cx: &LintContext<'_>, flag: &str, registers: Option<u32>) 
     let start = Span::new(&name.file, name.start..name.start);
     let edit = Edit { span: start, replacement: format!("__maxnreg__({registers}) "), context: name.clone() };
     let title = format!("allow this kernel {registers} registers (overrides `{flag}`)");
-    let suggestion = offer(title, edit);
+    let suggestion = match runs_with(cx, registers) {
+        true => offer(title, edit),
+        false => adapt(title, edit),
+    };
     (is_name && is_file).then_some(suggestion)
+}
+
+/// Whether the largest block that may be launched has that many registers for each thread. A launch fails else.
+pub fn runs_with(cx: &LintContext<'_>, registers: u32) -> bool {
+    let function = cx.unit.function(&cx.frame.mangled);
+    let bound = function.and_then(|function| function.required_thread_count().or(function.max_thread_count()));
+    let launched = cx.unit.launch(cx.frame).filter(|_| cx.unit.has_all_launches(cx.frame)).map(|it| it.threads);
+    let threads = bound.or(launched).unwrap_or(MAX_BLOCK_THREADS);
+    cx.arch.gpu().registers_for(threads, 1) >= registers
+}
+
+/// An edit with a number that is the programmer's to check.
+fn adapt(title: String, edit: Edit) -> Suggestion {
+    Rewrite::new(Applicability::HasPlaceholders, vec![edit]).within_kernel(true).suggestion(title)
 }
 
 /// Not machine-applicable: a higher limit may cost more than the spills that it saves.

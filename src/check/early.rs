@@ -134,6 +134,7 @@ __global__ void k(float* p, int i) {
             use_site: None,
             included_at: None,
             launches: Vec::new(),
+            shared: Vec::new(),
         }
     }
 

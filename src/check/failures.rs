@@ -266,6 +266,7 @@ mod tests {
             use_site: None,
             included_at: None,
             launches: Vec::new(),
+            shared: Vec::new(),
         };
         let diagnostic = Diagnostic {
             code: Code::Compiler("nvcc".into()),

@@ -194,6 +194,7 @@ mod tests {
                 use_site: None,
                 included_at: None,
                 launches: Vec::new(),
+                shared: Vec::new(),
             }
         };
         let units = vec![unit(&["sm_80", "sm_90"]), unit(&[]), unit(&["sm_90", "sm_75"])];

@@ -121,6 +121,7 @@ mod tests {
             use_site: None,
             included_at: None,
             launches: Vec::new(),
+            shared: Vec::new(),
         };
         let workspace = Workspace { root: "/w".into(), ..Workspace::default() };
         let mut builds = BuildFlags::default();

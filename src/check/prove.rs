@@ -1,10 +1,13 @@
 //! Compiles the suggestions of a run before they are shown.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Instant;
 
 use lmem_base::diagnostic::{Applicability, Diagnostic, FixTally, Report, Suggestion, Summary};
+use lmem_base::source::has_ending;
 use lmem_base::words::plural;
+use lmem_unit::UnitCode;
 
 use super::fixing::{Fixes, accepts, is_asked, spilling_kernels};
 use super::jobs::Job;
@@ -38,7 +41,7 @@ pub fn prove(report: &mut Report, run: &Run<'_>) -> Result<Fixes, CheckError> {
     let dropped = verify::keep_true_everywhere(diagnostics, &subjects);
     if dropped > 0 {
         let what = plural(dropped as u64, "suggestion");
-        run.talk.detail(&format!("{what} left out: the code is not compiled alike everywhere"));
+        run.talk.detail(&format!("{what} left out: the code is not compiled alike everywhere, or counts its lines"));
     }
     let fixes = match run.arguments.no_verify {
         true => {
@@ -87,7 +90,10 @@ fn compile(
     let tally = verify::prove(diagnostics, &prover);
     summary.refuted += tally.different();
     let fixes = match tally.interrupted {
-        false if is_asked(arguments) => combine(diagnostics, &prover, arguments, settled, talk),
+        false if is_asked(arguments) => {
+            let has_all = !run.reports.iter().any(|report| report.failed);
+            combine(diagnostics, &prover, &Allowed { arguments, settled, has_all }, talk)
+        }
         // Findings are shown in any case; nothing is written.
         _ => Ok(Fixes::default()),
     };
@@ -126,19 +132,54 @@ impl Watcher for Progress {
     }
 }
 
+/// What may be written.
+struct Allowed<'a> {
+    arguments: &'a CheckArgs,
+    settled: &'a BTreeSet<String>,
+    /// Whether all units of the run were compiled.
+    has_all: bool,
+}
+
+impl Allowed<'_> {
+    /// Whether the run shows all code that an edit changes. Units that it leaves out, or that do not compile, may
+    /// include the same header, with other macros.
+    fn shows_readers(&self, suggestion: &Suggestion, subjects: &[Subject<'_>]) -> bool {
+        let CheckArgs { paths, package, exclude, partition, .. } = self.arguments;
+        let is_part = !package.is_empty() || !exclude.is_empty() || partition.is_some();
+        let is_below = |file: &Path| {
+            paths.is_empty() || paths.iter().any(|path| path.canonicalize().is_ok_and(|path| file.starts_with(path)))
+        };
+        let is_own = |file: &Path| {
+            has_ending(file, &["rs"])
+                || subjects.iter().any(
+                    |subject| matches!(&subject.unit.code, UnitCode::CudaFile { file: own, .. } if own.path == *file),
+                )
+        };
+        let files = suggestion.edits.iter().map(|edit| edit.span.file.path.as_path());
+        files.into_iter().all(|file| is_own(file) || (self.has_all && !is_part && is_below(file)))
+    }
+}
+
 fn combine(
     diagnostics: &[Diagnostic],
     prover: &Prover<'_>,
-    arguments: &CheckArgs,
-    settled: &BTreeSet<String>,
+    allowed: &Allowed<'_>,
     talk: &Talk,
 ) -> Result<Fixes, CheckError> {
     // A text that a program builds at run time is in no file of the workspace.
     let is_file =
         |suggestion: &Suggestion| suggestion.edits.iter().all(|edit| edit.span.file.path.starts_with(prover.root));
     let may_be_written = |diagnostic: &Diagnostic, suggestion: &Suggestion| {
-        let is_settled = spilling_kernels(diagnostic).any(|kernel| settled.contains(kernel));
-        accepts(suggestion, arguments) && is_file(suggestion) && !is_settled
+        let is_settled = spilling_kernels(diagnostic).any(|kernel| allowed.settled.contains(kernel));
+        let is_written = accepts(suggestion, allowed.arguments) && is_file(suggestion) && !is_settled;
+        if is_written && !allowed.shows_readers(suggestion, prover.subjects) {
+            talk.note(&format!(
+                "the edit for {} is not written: sources that are not in this run, or do not compile, may include its header",
+                verify::place(diagnostic)
+            ));
+            return false;
+        }
+        is_written
     };
     let combined = verify::combine(diagnostics, may_be_written, prover);
     if combined.interrupted {

@@ -179,6 +179,7 @@ pub fn extract(
             use_site: None,
             included_at: None,
             launches: Vec::new(),
+            shared: Vec::new(),
         });
     }
     extraction.units.sort_by(|left, right| left.name.cmp(&right.name));

@@ -1,9 +1,15 @@
 //! An edit changes one file, but units with other flags or for other architectures may compile that file differently.
 //! The edit is only offered if all of them compiled the same text for the edited region, and the text in the file.
+//! Kernel strings that are made of one literal or macro are such units too, and what is not known of them speaks
+//! against the edit.
 
-use lmem_base::diagnostic::{Diagnostic, Edit, Suggestion};
-use lmem_unit::CompiledUnit;
+use std::collections::BTreeSet;
 
+use lmem_base::diagnostic::{Applicability, Diagnostic, Edit, Suggestion};
+use lmem_base::source::Span;
+use lmem_unit::{CompiledUnit, UnitCode};
+
+use super::lines::keeps_line_numbers;
 use super::{Subject, reads};
 
 /// Removes suggestions whose edits are not valid everywhere; returns their number.
@@ -18,7 +24,33 @@ pub fn keep_true_everywhere(diagnostics: &mut [Diagnostic], subjects: &[Subject<
 }
 
 fn is_true_everywhere(suggestion: &Suggestion, subjects: &[Subject<'_>]) -> bool {
-    suggestion.edits.iter().all(|edit| is_one(edit, subjects))
+    let edits = &suggestion.edits;
+    edits.iter().all(|edit| is_one(edit, subjects) && !is_of_unknown_text(&edit.span, subjects))
+        && subjects.iter().all(|subject| applies(edits, subject))
+        && has_one_reader(suggestion, subjects)
+        && keeps_line_numbers(suggestion, subjects)
+}
+
+/// Whether a text that no unit has is made of the edited literal too.
+fn is_of_unknown_text(span: &Span, subjects: &[Subject<'_>]) -> bool {
+    let is_it =
+        |literal: &Span| literal.file.path == span.file.path && literal.start <= span.end && span.start <= literal.end;
+    subjects.iter().any(|subject| subject.unit.shared.iter().any(is_it))
+}
+
+/// Whether a kernel string that has any of the edited text takes all edits of it. A macro's text may be in it twice.
+fn applies(edits: &[Edit], subject: &Subject<'_>) -> bool {
+    let (UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. }) = &subject.unit.code else { return true };
+    let own: Vec<&Edit> = edits.iter().filter(|edit| reads(subject, edit)).collect();
+    own.is_empty() || text.edited(&own).is_some()
+}
+
+/// Whether an edit that rests on the launches of one unit is read by no other: each has launches of its own.
+fn has_one_reader(suggestion: &Suggestion, subjects: &[Subject<'_>]) -> bool {
+    let is_open = suggestion.threads.is_none() || suggestion.applicability == Applicability::HasPlaceholders;
+    let is_reader = |subject: &&Subject<'_>| suggestion.edits.iter().any(|edit| reads(subject, edit));
+    let readers: BTreeSet<&str> = subjects.iter().filter(is_reader).map(|subject| &*subject.unit.name).collect();
+    is_open || readers.len() <= 1
 }
 
 /// Whether all units that read an edit's region compiled the same text for it.

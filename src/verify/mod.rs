@@ -7,6 +7,7 @@ mod budget;
 mod combine;
 mod compare;
 mod everywhere;
+mod lines;
 pub mod measure;
 mod occupancy;
 pub mod overlay;
@@ -293,7 +294,7 @@ fn reads(subject: &Subject<'_>, edit: &Edit) -> bool {
     let path = &edit.span.file.path;
     let is_own = match &subject.unit.code {
         UnitCode::CudaFile { file, .. } => file.path == *path,
-        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.edited(&[edit]).is_some(),
+        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.touches(&edit.span),
         // Precompiled machine code does not change.
         UnitCode::Machine(_) => return false,
     };

@@ -174,6 +174,7 @@ mod tests {
             use_site: None,
             included_at: None,
             launches: Vec::new(),
+            shared: Vec::new(),
         };
         let header_file = SourceFile::read(&header, &root).unwrap();
         let edit = Edit::alone(Span::new(&header_file, 4..5), "b");
@@ -201,6 +202,7 @@ mod tests {
             use_site: None,
             included_at: None,
             launches: Vec::new(),
+            shared: Vec::new(),
         };
         let edit = Edit::alone(Span::new(&file, 4..5), "b");
         assert!(Overlay::new(&unit, Path::new("/ws"), &[], &[&edit]).is_none());

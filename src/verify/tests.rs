@@ -114,6 +114,7 @@ fn proven(edits: &[&str]) -> (Diagnostic, Tally) {
         use_site: None,
         included_at: None,
         launches: Vec::new(),
+        shared: Vec::new(),
     };
     let toolkit = Toolkit {
         root: PathBuf::new(),

@@ -119,6 +119,7 @@ fn unit(workspace: &Workspace, file: &DiscoveredFile, source: &Arc<SourceFile>, 
         use_site: None,
         included_at: None,
         launches: Vec::new(),
+        shared: Vec::new(),
     }
 }
 

@@ -183,6 +183,14 @@ impl MappedText {
         }
     }
 
+    /// Whether any of the text comes from a span, or begins or ends where it does.
+    pub fn touches(&self, span: &Span) -> bool {
+        self.segments.iter().any(|segment| {
+            let source = &segment.source;
+            source.file.path == span.file.path && source.start <= span.end && span.start <= source.end
+        })
+    }
+
     /// Whether any of the text comes from a file.
     pub fn comes_from(&self, path: &Path) -> bool {
         self.segments.iter().any(|segment| segment.source.file.path == path)
@@ -255,6 +263,7 @@ mod tests {
         assert_eq!(edited(&[edit(5..5, r"#pragma unroll\n")]).as_deref(), Some("ab\n#pragma unroll\ncd"));
         assert_eq!(edited(&[edit(6..7, "x"), edit(1..2, "")]).as_deref(), Some("b\ncx"));
         assert_eq!(edited(&[edit(2..5, "x")]).as_deref(), Some("axcd"));
+        assert!(text.touches(&Span::new(&rust, 4..4)) && !text.touches(&Span::new(&rust, 8..8)));
         // An edit inside an escape, and one outside the literal.
         assert_eq!(edited(&[edit(4..4, "x")]), None);
         assert_eq!(edited(&[edit(0..1, "x")]), None);

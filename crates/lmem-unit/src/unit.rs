@@ -29,6 +29,8 @@ pub struct TranslationUnit {
     pub included_at: Option<Span>,
     /// Launches in Rust code.
     pub launches: Vec<RustLaunch>,
+    /// Literals of the text that texts unknown before run time have too.
+    pub shared: Vec<Span>,
 }
 
 /// A kernel launch in Rust code.

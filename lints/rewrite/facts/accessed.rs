@@ -77,5 +77,7 @@ pub fn is_scalar_member(tree: &SyntaxTree, name: &str) -> bool {
     let declarators = members.flat_map(|member| member.fields(Field::Declarator));
     let mut own = declarators.filter(|declarator| tree.slice(declarator.declared_name()) == name).peekable();
     let is_known = own.peek().is_some() || matches!(name, "x" | "y" | "z" | "w");
-    is_known && own.all(|it| matches!(it.kind(), Kind::FieldIdentifier | Kind::PointerDeclarator))
+    is_known
+        && !tree.is_declared_beside(name)
+        && own.all(|it| matches!(it.kind(), Kind::FieldIdentifier | Kind::PointerDeclarator))
 }

@@ -50,7 +50,10 @@ pub fn is_ending(name: &str) -> bool {
 /// does not define may do anything.
 pub fn are_quiet(tree: &SyntaxTree, region: Node<'_>) -> bool {
     let mut callees = Callees { tree, seen: BTreeSet::new() };
-    callees.unseen_calls().iter().all(|definition| callees.is_quiet(*definition)) && callees.calls(region)
+    // Operators in another file may do anything.
+    !tree.is_declared_beside("operator")
+        && callees.unseen_calls().iter().all(|definition| callees.is_quiet(*definition))
+        && callees.calls(region)
 }
 
 struct Callees<'t> {
@@ -84,6 +87,9 @@ impl<'t> Callees<'t> {
         let Some(called) = call.function() else { return false };
         let name = last_name(tree.slice(called));
         if is_meeting(name) || is_ending(name) {
+            return false;
+        }
+        if tree.is_declared_beside(name) {
             return false;
         }
         if is_pure_call(tree, call.node()) || !self.seen.insert(name) {

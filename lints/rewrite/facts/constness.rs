@@ -120,7 +120,7 @@ fn is_plain_member(tree: &SyntaxTree, used: Node<'_>, name: &str) -> bool {
     let found: Vec<bool> = members.map(|member| types::size_of(type_text(member)).is_some()).collect();
     // The toolkit declares the components of its vector types, not the user's text.
     let is_component = matches!(name, "x" | "y" | "z" | "w") && has_plain_type(tree, used);
-    is_component || (!found.is_empty() && found.into_iter().all(|is_plain| is_plain))
+    is_component || (!tree.is_declared_beside(name) && !found.is_empty() && found.into_iter().all(|is_plain| is_plain))
 }
 
 fn is_argument(node: Node<'_>) -> bool {

@@ -62,7 +62,7 @@ fn is_declared_int(tree: &SyntaxTree, name: &str) -> bool {
         _ => None,
     };
     let mut declared = tree.nodes().filter_map(is_int).peekable();
-    declared.peek().is_some() && declared.all(|is_int| is_int)
+    !tree.is_declared_beside(name) && declared.peek().is_some() && declared.all(|is_int| is_int)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use cuda_syntax::{SyntaxTree, types};
 use lmem_unit::Expansion;
 
 use super::purity::{is_builtin, is_pure_call};
+use super::taken::has_operators;
 
 /// Limit on type aliases, and on variables declared as `auto`.
 const MAX_STEPS: usize = 6;
@@ -122,6 +123,9 @@ impl<'t> Numbers<'t> {
         if let Some(own) = own {
             return is_fit(&own.type_text) || self.is_deduced(own);
         }
+        if tree.is_declared_beside(word) {
+            return false;
+        }
         let mut outer = tree.nodes().filter(|node| self.declares(*node, word)).peekable();
         outer.peek().is_some()
             && outer.all(|node| {
@@ -182,6 +186,10 @@ impl<'t> Numbers<'t> {
         if is_component && base.kind() == Kind::Identifier && self.is_variable(base, &is_vector) {
             return true;
         }
+        // Nothing tells whether the object is of that file's class.
+        if tree.is_declared_beside(name) {
+            return false;
+        }
         let declared = |member: &Node<'_>| {
             member.kind() == Kind::FieldDeclaration
                 && member.fields(Field::Declarator).any(|declarator| tree.slice(innermost(declarator)) == name)
@@ -215,6 +223,9 @@ impl<'t> Numbers<'t> {
             return true;
         }
         let name = last_name(text);
+        if tree.is_declared_beside(name) {
+            return false;
+        }
         let is_it = |node: &Node<'_>| {
             node.kind() == Kind::FunctionDeclarator
                 && node.field(Field::Declarator).is_some_and(|it| last_name(tree.slice(it)) == name)
@@ -238,6 +249,9 @@ impl<'t> Numbers<'t> {
         }
         let [word] = words.as_slice() else { return false };
         let name = last_name(word);
+        if self.tree.is_declared_beside(name) {
+            return false;
+        }
         let definitions = self.definitions(name);
         if definitions.is_empty() {
             return NAMES.contains(&name) && !self.is_declared(name);
@@ -245,7 +259,7 @@ impl<'t> Numbers<'t> {
         let Some(deeper) = self.deeper() else { return false };
         definitions.into_iter().all(|definition| match definition.kind() {
             // Operators may be overloaded for an enumeration.
-            Kind::EnumSpecifier => !self.tree.text().contains("operator"),
+            Kind::EnumSpecifier => !has_operators(self.tree),
             Kind::AliasDeclaration | Kind::TypeDefinition => definition.field(Field::Type).is_some_and(|aliased| {
                 aliased.field(Field::Body).is_none() && deeper.is_type(self.tree.slice(aliased))
             }),
@@ -382,6 +396,29 @@ mod tests {
             let start = text.rfind("f(").unwrap() + 2;
             let node = tree.root().unwrap().named_descendant_for_byte_range(start, start + expression.len()).unwrap();
             assert!(!is_number(&tree, node), "{head}");
+        }
+    }
+
+    #[test]
+    fn headers_may_take_names_too() {
+        let text = "struct Own { short key; }; enum Side { LEFT };\n__device__ int hash(int);\n\
+                    __global__ void k(uint u, Args args, Side side, int n) { f(";
+        for (expression, name) in [
+            ("u", "uint"),
+            ("args.key", "key"),
+            ("hash(n)", "hash"),
+            ("min(n, n)", "min"),
+            ("side", "operator"),
+            ("side", "Side"),
+        ] {
+            let whole = format!("{text}{expression}); }}\n");
+            let is_it = |names: &[&str]| {
+                let names = names.iter().map(ToString::to_string).collect();
+                let tree = SyntaxTree::example("a.cu", &whole).beside(names);
+                let place = text.len()..text.len() + expression.len();
+                is_number(&tree, tree.root().unwrap().named_descendant_for_byte_range(place.start, place.end).unwrap())
+            };
+            assert!(is_it(&["other"]) && !is_it(&[name]), "{expression} beside {name}");
         }
     }
 }

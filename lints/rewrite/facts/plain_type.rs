@@ -119,7 +119,9 @@ pub(super) fn definitions<'v>(tree: &'v SyntaxTree, name: &str) -> Vec<Node<'v>>
         let is_template = node.parent().is_some_and(|parent| parent.kind() == Kind::TemplateDeclaration);
         named.is_some_and(|named| tree.slice(named) == name) && !is_template
     };
-    tree.nodes().filter(defines).collect()
+    // One of that name in another file may be the one that is meant.
+    let is_elsewhere = tree.is_declared_beside(name);
+    tree.nodes().filter(|node| !is_elsewhere && defines(node)).collect()
 }
 
 /// Whether all members are trivially constructible, none has a default initializer, and there is no constructor.

@@ -197,12 +197,13 @@ fn is_pure_function(tree: &SyntaxTree, called: Node<'_>) -> bool {
     is_free
         && (PURE.contains(&name) || is_float || PURE_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
         && parameters(tree, name).is_empty()
+        && !tree.is_declared_beside(name)
 }
 
 /// Whether the text declares functions with the name, and none of them takes references.
 fn is_defined_with_values(tree: &SyntaxTree, name: &str) -> bool {
     let lists = parameters(tree, name);
-    !lists.is_empty() && lists.iter().all(|list| !list.contains('&'))
+    !tree.is_declared_beside(name) && !lists.is_empty() && lists.iter().all(|list| !list.contains('&'))
 }
 
 /// Parameter lists of the functions that a text declares under a name.

@@ -58,6 +58,11 @@ fn is_assigned_to_number(tree: &SyntaxTree, expression: Node<'_>, parent: Node<'
 /// Whether a program has classes that may keep a reference to what they are made of, or operators that may write their
 /// operands. A copy of an element is then not the element wherever a class may take it.
 pub fn may_keep_references(tree: &SyntaxTree) -> bool {
+    // What a class of another file keeps is not read.
+    ["struct", "class", "union", "operator"].iter().any(|word| tree.is_declared_beside(word)) || has_such_code(tree)
+}
+
+fn has_such_code(tree: &SyntaxTree) -> bool {
     tree.nodes().any(|node| match node.kind() {
         Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier => keeps_references(tree, node),
         Kind::FunctionDeclarator => is_writing_operator(tree, node),
@@ -102,9 +107,9 @@ fn references(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     node.descendants().filter(is_reference)
 }
 
-/// Whether a text has operators of its own. What `a += b` or `a == b` does then depends on the types.
+/// Whether a text, or a file beside it, has operators of its own. What `a += b` or `a == b` does then depends on the types.
 pub fn has_operators(tree: &SyntaxTree) -> bool {
-    occurrences(tree.text(), "operator").next().is_some()
+    occurrences(tree.text(), "operator").next().is_some() || tree.is_declared_beside("operator")
 }
 
 /// Whether an element is used where it stands, so that nothing can ask for its address and reach what lies beside it: by

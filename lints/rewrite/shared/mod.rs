@@ -2,6 +2,8 @@
 //! `[element][thread]`, one column per thread; a variable used as a whole as one row per thread.
 
 mod alignment;
+mod axes;
+mod block;
 pub(super) mod columns;
 pub mod declaration;
 mod residency;
@@ -14,11 +16,12 @@ use lmem_base::gpu::{DECLARED_SHARED, WARP};
 use lmem_base::source::Span;
 use lmem_base::words::bytes;
 use lmem_frame::{Address, EscapeKind, StackObject};
-use nv_code::PtxFunction;
-use ptx_syntax::{Operand, SpecialRegister};
 
+use self::axes::axes;
+pub use self::block::place_of;
+use self::block::{Block, Origin};
 use self::declaration::{BlockThreads, PrivateVariable, private_variable};
-use self::residency::must_be_resident;
+pub use self::residency::must_be_resident;
 use super::Rewrite;
 use super::facts::text::split_at_commas;
 use crate::framework::LintContext;
@@ -32,18 +35,6 @@ const OWN_COLUMNS: [&str; 3] = [
 
 /// Padding per row that makes its length odd, in bytes, for the usual types.
 const ROW_GAP: u64 = 8;
-
-/// Block sizes to try if the size is unknown, the usual one first.
-const USUAL_THREADS: [u32; 3] = [256, 128, 64];
-
-/// The largest block of a kernel.
-struct Block {
-    threads: u32,
-    /// The size in source syntax.
-    text: String,
-    /// Whether the size comes from a launch or a guess, not from the kernel itself.
-    is_launched: bool,
-}
 
 /// The memory layout of the variables of all threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,36 +64,31 @@ fn keep_laid_out(
 ) -> Option<Suggestion> {
     // A row holds the whole structure that `ring.slot` is a member of.
     let name = object.variable.as_ref()?.name.split('.').next()?;
-    // Other kernels, with other block sizes, may call the same function.
-    let known = match variable.is_of_kernel {
-        true => of_launch_bounds(cx, variable).or_else(|| of_launches(cx, variable)),
-        false => None,
-    };
-    let is_known = known.is_some();
-    let block = match known {
-        Some(block) => block,
-        None => of_usual_size(cx, object, layout)?,
-    };
+    let fits = |threads: u32| room_for(cx, object, threads, layout).is_some();
+    let block = Block::of(cx, variable, &fits)?;
     let threads = block.threads;
     let size = room_for(cx, object, threads, layout)?;
     if is_stack(object) && takes_residents(cx, size, threads) {
         return None;
     }
     let edits = edits(cx, object, variable, &block, layout)?;
-    let (title, applicability) = match (layout, is_known) {
-        (Layout::Columns, true) => {
-            (format!("{} per block of {threads} threads", room(size)), Applicability::MaybeIncorrect)
-        }
-        (Layout::Rows, true) => {
-            (format!("one row per thread, {threads} threads per block"), Applicability::MaybeIncorrect)
-        }
-        (Layout::Columns, false) => (format!("{} per {threads} threads", room(size)), Applicability::HasPlaceholders),
-        (Layout::Rows, false) => ("one row per thread".to_string(), Applicability::HasPlaceholders),
+    let of_threads = match (layout, block.is_certain()) {
+        (Layout::Columns, true) => format!("{} per block of {threads} threads", room(size)),
+        (Layout::Rows, true) => format!("one row per thread, {threads} threads per block"),
+        (Layout::Columns, false) => format!("{} per {threads} threads", room(size)),
+        (Layout::Rows, false) => "one row per thread".to_string(),
     };
-    let open = if is_known { String::new() } else { format!("; replace {threads} by your block size") };
-    let title = format!("move `{name}` to shared memory ({title}){open}");
+    let (open, applicability) = match &block.origin {
+        Origin::Bounds | Origin::AllLaunches => (String::new(), Applicability::MaybeIncorrect),
+        Origin::Launch(place) => (
+            format!("; replace {threads} by your largest block size ({threads} is from {place})"),
+            Applicability::HasPlaceholders,
+        ),
+        Origin::Usual => (format!("; replace {threads} by your block size"), Applicability::HasPlaceholders),
+    };
+    let title = format!("move `{name}` to shared memory ({of_threads}){open}");
     let rewrite = Rewrite::new(applicability, edits).within_kernel(variable.is_of_kernel);
-    Some(rewrite.threads(block.is_launched.then_some(threads)).suggestion(title))
+    Some(rewrite.threads(block.assumed()).suggestion(title))
 }
 
 /// Whether all computed indices step up and down: `stack[top++]`, `stack[--top]`. The top of such a stack stays in L1.
@@ -171,49 +157,6 @@ fn argument_of(cx: &LintContext<'_>, variable: &PrivateVariable) -> impl Fn(&str
         let position = parameters.iter().position(|parameter| parameter == name)?;
         arguments.get(position).cloned()
     }
-}
-
-/// The first argument of `__launch_bounds__(256, 2)`, which no launch may exceed.
-fn of_launch_bounds(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Block> {
-    let threads = cx.unit.function(&cx.frame.mangled)?.max_thread_count()?;
-    let bounds = cx.frame.launch_bounds.span.as_ref()?.text();
-    let arguments = bounds.split_once('(')?.1.strip_suffix(')')?;
-    let text = split_at_commas(arguments).first()?.trim();
-    variable.can_spell(text).then(|| Block { threads, text: text.to_string(), is_launched: false })
-}
-
-/// The largest of all launches, if the unit shows them all.
-fn of_launches(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Block> {
-    let function = cx.unit.function(&cx.frame.mangled)?;
-    let launch = cx.unit.launch(cx.frame).filter(|_| function.max_threads.or(function.required_threads).is_none())?;
-    let is_number = launch.block_text().parse() == Ok(launch.threads);
-    let text = match is_number || variable.is_known_constant(launch.block_text()) {
-        true => launch.block_text().to_string(),
-        false => launch.threads.to_string(),
-    };
-    Some(Block { threads: launch.threads, text, is_launched: true })
-}
-
-/// The largest usual block size that fits.
-fn of_usual_size(cx: &LintContext<'_>, object: &StackObject, layout: Layout) -> Option<Block> {
-    let threads = USUAL_THREADS.into_iter().find(|threads| room_for(cx, object, *threads, layout).is_some())?;
-    Some(Block { threads, text: threads.to_string(), is_launched: true })
-}
-
-/// The number of block dimensions, from the thread indices in the kernel's code (or that of all kernels), in possible
-/// callees, and from the launches.
-fn axes(cx: &LintContext<'_>, is_of_kernel: bool) -> Option<usize> {
-    let launched = cx.unit.launches().axes(&cx.frame.name).unwrap_or(1);
-    let kernel = cx.unit.function(&cx.frame.mangled)?;
-    let is_asked = |function: &&PtxFunction| !function.is_entry || !is_of_kernel || function.name == kernel.name;
-    let functions = cx.unit.facts.ptx.functions.iter().filter(is_asked);
-    let mut operands = functions.flat_map(|function| &function.instructions).flat_map(|it| &it.operands);
-    let used = operands.try_fold(1, |most, operand| match operand {
-        Operand::Special(SpecialRegister::TidZ) => Err(3),
-        Operand::Special(SpecialRegister::TidY) => Ok(2),
-        _ => Ok(most),
-    });
-    Some(used.unwrap_or_else(|all| all).max(launched))
 }
 
 /// Whether the kernel uses dynamic shared memory, so that the remaining size is unknown.

@@ -24,9 +24,34 @@ const WORDS: [&str; 13] = [
     "barrier.cluster",
 ];
 
-/// Whether the unit's text, or the Rust file that compiles or launches it, speaks of blocks that wait for each other.
-pub(super) fn must_be_resident(cx: &LintContext<'_>) -> bool {
-    texts(cx.unit.unit).into_iter().any(mentions)
+/// What the PTX of such kernels has, wherever in the headers the call stands: the grid's barrier, ranks in a cluster,
+/// pauses while waiting.
+const PTX_WORDS: [&str; 9] = [
+    "%envreg",
+    "cudaCG",
+    "%cluster",
+    "%nclusterid",
+    "barrier.cluster",
+    "reqnctapercluster",
+    "nanosleep",
+    "ld.acquire.gpu",
+    "ld.acquire.sys",
+];
+
+/// A barrier of the grid that a program builds itself has one of the first for what other blocks wrote, and one of the
+/// second to ask whether they did.
+const FENCES: [&str; 3] = ["membar.gl", "membar.sys", "fence."];
+const QUESTIONS: [&str; 3] = ["atom.", "ld.volatile", "ld.relaxed"];
+
+/// Whether the unit's text, its PTX, or the Rust file that compiles or launches it speaks of blocks that wait for each
+/// other.
+pub fn must_be_resident(cx: &LintContext<'_>) -> bool {
+    waits(cx.unit.ptx_text()) || texts(cx.unit.unit).into_iter().any(mentions)
+}
+
+fn waits(ptx: &str) -> bool {
+    let has = |words: &[&str]| words.iter().any(|word| ptx.contains(word));
+    has(&PTX_WORDS) || (has(&FENCES) && has(&QUESTIONS))
 }
 
 fn texts(unit: &TranslationUnit) -> Vec<&str> {
@@ -62,5 +87,18 @@ mod tests {
         assert!(!mentions(
             "auto tile = cooperative_groups::tiled_partition<32>(cooperative_groups::this_thread_block());"
         ));
+    }
+
+    #[test]
+    fn barriers_in_headers_are_known_by_their_instructions() {
+        for ptx in [
+            "mov.u32 %r1, %envreg2;",
+            "mov.u32 %r1, %cluster_ctarank;",
+            "membar.gl;\natom.global.add.u32 %r1, [%rd1], 1;\nld.volatile.global.u32 %r2, [%rd1];",
+            "nanosleep.u32 20;",
+        ] {
+            assert!(waits(ptx), "{ptx}");
+        }
+        assert!(!waits("atom.global.add.u32 %r1, [%rd1], 1;\nbar.sync 0;"));
     }
 }

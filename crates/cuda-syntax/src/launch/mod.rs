@@ -122,7 +122,8 @@ impl Launches {
         self.known.get(base_name(kernel))?.iter().map(|launch| launch.axes).max()
     }
 
-    fn all(&self, kernel: &str) -> Option<&[Launch]> {
+    /// The launches of a kernel; `None` if the block size of any of them is unknown.
+    pub fn all(&self, kernel: &str) -> Option<&[Launch]> {
         let name = base_name(kernel);
         self.known.get(name).filter(|_| !self.unknown.contains(name)).map(Vec::as_slice)
     }
@@ -166,6 +167,7 @@ mod tests {
             use_site: None,
             included_at: None,
             launches: Vec::new(),
+            shared: Vec::new(),
         };
         Launches::of_unit(CompiledUnit { unit: &unit, files: &files, dependencies: &[] })
     }

@@ -27,6 +27,7 @@ impl Example {
             use_site: None,
             included_at: None,
             launches: Vec::new(),
+            shared: Vec::new(),
         };
         let artifacts = Artifacts { architecture: "sm_90".into(), folder: "/nowhere".into(), ..Artifacts::default() };
         Self { unit, artifacts }

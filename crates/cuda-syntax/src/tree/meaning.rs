@@ -39,9 +39,10 @@ const FUNCTIONS: [&str; 24] = [
 ];
 
 impl SyntaxTree {
-    /// Whether the text declares or defines a name: a variable, a parameter, a member, a type, a function, a macro.
+    /// Whether the text, or another file of the unit, declares or defines a name: a variable, a parameter, a member, a
+    /// type, a function, a macro.
     pub fn declares(&self, name: &str) -> bool {
-        let Some(root) = self.root() else { return true };
+        let Some(root) = self.root().filter(|_| !self.is_declared_beside(name)) else { return true };
         occurrences(self.text(), name).any(|at| {
             let node = root.descendant_for_byte_range(at, at + name.len());
             node.is_none_or(|node| node.byte_range() == (at..at + name.len()) && !is_use(node))

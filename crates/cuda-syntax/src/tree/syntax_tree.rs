@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -30,6 +30,8 @@ pub struct SyntaxTree {
     line_marks: LineMarks,
     /// The attributes that the parser did not see, in order.
     attributes: Vec<Range<usize>>,
+    /// The names that the unit's other files declare.
+    beside: BTreeSet<String>,
     nodes: Option<Nodes>,
     pub(crate) memory: Memory,
 }
@@ -58,6 +60,7 @@ impl SyntaxTree {
             line_starts,
             line_marks,
             attributes: Vec::new(),
+            beside: BTreeSet::new(),
             nodes: None,
             memory: Memory::default(),
         }
@@ -67,6 +70,17 @@ impl SyntaxTree {
     pub fn example(name: &str, text: &str) -> Self {
         let compiled = lmem_unit::compiled_string(text, &[], &|_| true);
         Self::new(MappedText::from_file(&SourceFile::from_text(name, text)), compiled)
+    }
+
+    /// The tree of a file, beside others of a unit that declare these names.
+    #[must_use]
+    pub fn beside(self, names: BTreeSet<String>) -> Self {
+        Self { beside: names, ..self }
+    }
+
+    /// Whether another file of the unit declares a name, or has `operator` or `struct` in it.
+    pub fn is_declared_beside(&self, name: &str) -> bool {
+        self.beside.contains(name)
     }
 
     /// The compiled form of the text.
@@ -323,7 +337,10 @@ impl<'a> SyntaxTrees<'a> {
     }
 
     fn open(&self, path: &Path) -> Option<SyntaxTree> {
-        let of_file = |file| SyntaxTree::new(MappedText::from_file(file), self.unit.file(file));
+        let of_file = |file: &Arc<SourceFile>| {
+            let beside = self.unit.declared_beside(file);
+            SyntaxTree::new(MappedText::from_file(file), self.unit.file(file)).beside(beside)
+        };
         match &self.unit.unit.code {
             UnitCode::CudaText { text, options } if is_program(path, self.folder, options.program_name.as_deref()) => {
                 return Some(SyntaxTree::new(text.clone(), self.unit.string()));

@@ -27,6 +27,7 @@ impl Extractor<'_> {
                 use_site: Some(span.clone()),
                 included_at: None,
                 launches: Vec::new(),
+                shared: Vec::new(),
             });
         }
     }

@@ -230,6 +230,7 @@ impl<'a> Extractor<'a> {
             outcomes.extend(found.into_iter().map(|outcome| (call.file, outcome)));
         }
         reached.append(&mut folder.reached);
+        let in_unknown = std::mem::take(&mut folder.in_unknown);
         self.strings.launches = launches::launches(&mut folder);
         for (file, outcome) in outcomes {
             // An unknown text may come from any file.
@@ -245,6 +246,10 @@ impl<'a> Extractor<'a> {
         }
         for file in 0..asked_for {
             self.leftovers(file, &reached);
+        }
+        for unit in &mut self.strings.units {
+            let (UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. }) = &unit.code else { continue };
+            unit.shared = in_unknown.iter().filter(|literal| text.touches(literal)).cloned().collect();
         }
         self.strings.unread.append(&mut self.code.unread_files);
         self.strings
@@ -299,6 +304,7 @@ impl<'a> Extractor<'a> {
             use_site: (!is_at_call).then_some(use_span),
             included_at,
             launches: Vec::new(),
+            shared: Vec::new(),
         });
     }
 
@@ -446,7 +452,8 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
     let arguments = match fold::parse_list(call.call.arguments.clone()) {
         Ok(arguments) => arguments,
         Err(reason) => {
-            folder.reach_all(call.file, call.call.arguments.clone());
+            let mut literals = folder.reach_all(call.file, call.call.arguments.clone());
+            folder.in_unknown.append(&mut literals);
             let reason = explained(folder.code, call, reason);
             return vec![Outcome::Unresolved(Unresolved { span: call.span.clone(), reason })];
         }
@@ -611,9 +618,9 @@ fn refuse(
     arguments: &[Expr],
     failure: Failure,
 ) -> Option<Outcome> {
-    folder.reach_all(call.file, call.call.arguments.clone());
+    let mut literals = folder.reach_all(call.file, call.call.arguments.clone());
     for step in &way.0 {
-        folder.reach_all(step.file, step.call.arguments.clone());
+        literals.append(&mut folder.reach_all(step.file, step.call.arguments.clone()));
     }
     let is_image = call.sink.takes == Takes::Image;
     let span = match way.0.last() {
@@ -640,7 +647,10 @@ fn refuse(
             Some(Outcome::Built { built, options, unresolved })
         }
         FailureKind::Name | FailureKind::Parameter(..) if is_image => None,
-        _ => Some(Outcome::Unresolved(unresolved)),
+        _ => {
+            folder.in_unknown.append(&mut literals);
+            Some(Outcome::Unresolved(unresolved))
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 //! known. An include may define others; then the whole text is unknown.
 
 mod align;
+mod declared;
 mod expansion;
 mod preprocessed;
 mod string_text;
@@ -15,6 +16,7 @@ pub mod tokens;
 mod unit;
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -41,6 +43,9 @@ pub struct CompiledFile {
     /// Hash of the file's text (blake3, hexadecimal): the differences hold for this text only.
     pub hash: String,
     pub text: CompiledText,
+    /// The names that it declares, and more.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub declared: BTreeSet<String>,
 }
 
 /// The differences between a text and its compiled form.
@@ -97,10 +102,12 @@ impl AsCompiled {
             let mut all = inclusions.iter().map(|inclusion| align::differences(&text, inclusion));
             let first = all.next()?;
             let is_one = all.all(|other| other == first);
+            let tokens = inclusions.iter().flat_map(BTreeMap::values).flatten().map(String::as_str);
             Some(CompiledFile {
                 path: relative(&path, folder),
                 hash: hash(&text),
                 text: first.filter(|_| is_one).map_or(CompiledText::Unknown, CompiledText::Known),
+                declared: declared::declared(tokens),
             })
         });
         Self { files: files.collect() }
@@ -109,7 +116,20 @@ impl AsCompiled {
     /// A file that only its own directives change.
     pub fn of_text(path: &str, text: &str, arguments: &[String]) -> Self {
         let compiled = compiled_string(text, arguments, &|_| true);
-        Self { files: vec![CompiledFile { path: path.into(), hash: hash(text), text: compiled }] }
+        Self {
+            files: vec![CompiledFile {
+                path: path.into(),
+                hash: hash(text),
+                text: compiled,
+                declared: BTreeSet::new(),
+            }],
+        }
+    }
+
+    /// The names that the files beside one declare.
+    pub fn declared_beside(&self, path: &Path, folder: &Path) -> BTreeSet<String> {
+        let others = self.files.iter().filter(|file| normalize(&folder.join(&file.path)) != *path);
+        others.flat_map(|file| file.declared.iter().cloned()).collect()
     }
 
     /// The compiled form of a file with this text, by its absolute path.

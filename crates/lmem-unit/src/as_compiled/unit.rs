@@ -1,5 +1,6 @@
 //! The compiled texts of one unit: files by the preprocessor's output, a kernel string by its own directives.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use lmem_base::source::{SourceFile, Span};
@@ -36,12 +37,19 @@ impl CompiledUnit<'_> {
         self.files.file(&lmem_base::source::normalize(&file.path), &self.unit.base, file.text())
     }
 
-    /// The compiled text of a range of a file, equal for equal code; `None` if it is not faithful to the file.
+    /// The names that the unit's other files declare.
+    pub fn declared_beside(&self, file: &SourceFile) -> BTreeSet<String> {
+        self.files.declared_beside(&lmem_base::source::normalize(&file.path), &self.unit.base)
+    }
+
+    /// The compiled text of a range of a file, equal for equal code; `None` if it is not faithful to the file. Of a kernel
+    /// string it has the text itself: several may be made of one template.
     pub fn signature(&self, span: &Span) -> Option<String> {
         match &self.unit.code {
             UnitCode::CudaText { text, .. } => {
                 let range = text.range_of(span)?;
-                self.string().signature(text.as_str(), &range)
+                let signature = self.string().signature(text.as_str(), &range)?;
+                Some(format!("{signature}\n{}", text.as_str().get(range)?))
             }
             _ => self.file(&span.file).signature(span.file.text(), &span.range()),
         }

@@ -59,6 +59,8 @@ pub(super) struct Folder<'c, 'w> {
     pub code: &'c mut Code<'w>,
     /// File and offset, in the written source, of literals that reached a sink.
     pub reached: BTreeSet<(PathBuf, usize)>,
+    /// Literals in texts that are not known before run time.
+    pub in_unknown: BTreeSet<Span>,
     /// The call stack of the current function.
     pub frames: Frames,
     included: BTreeMap<PathBuf, Arc<SourceFile>>,
@@ -103,6 +105,7 @@ impl<'c, 'w> Folder<'c, 'w> {
         Self {
             code,
             reached: BTreeSet::new(),
+            in_unknown: BTreeSet::new(),
             frames: Frames::default(),
             included: BTreeMap::new(),
             keeps_products: false,

@@ -4,14 +4,17 @@ use std::collections::BTreeSet;
 
 use proc_macro2::{TokenStream, TokenTree};
 
+use lmem_base::source::Span;
+
 use super::Folder;
 use crate::rust::fold::parse::MAX_TOKENS;
 use crate::rust::names::Meaning;
 
 impl Folder<'_, '_> {
     /// Marks all literals that an expression uses as reached: the expression cannot be folded, and this was reported
-    /// already.
-    pub fn reach_all(&mut self, file: usize, tokens: TokenStream) {
+    /// already. Gives those literals.
+    pub fn reach_all(&mut self, file: usize, tokens: TokenStream) -> BTreeSet<Span> {
+        let mut all = BTreeSet::new();
         let mut seen = BTreeSet::new();
         let mut waiting = vec![(file, tokens)];
         while let Some((file, tokens)) = waiting.pop() {
@@ -21,6 +24,7 @@ impl Folder<'_, '_> {
                     TokenTree::Literal(literal) => {
                         let span = self.spanned(file, &literal);
                         self.reached.insert((span.file.path.clone(), span.start));
+                        all.insert(span);
                     }
                     TokenTree::Ident(name) => {
                         let at = self.code.files[file].rust.range(name.span()).start;
@@ -41,5 +45,6 @@ impl Folder<'_, '_> {
                 }
             }
         }
+        all
     }
 }

@@ -1,0 +1,114 @@
+//! The size of a kernel's largest block, and how certain it is.
+//!
+//! An array with a part for each thread is too small for a larger block: threads would write beyond it. Launch bounds
+//! are a limit that the hardware enforces. A launch shows one size, and a kernel with external linkage may be launched
+//! by files that no run reads, so that its launches prove nothing.
+
+use cuda_syntax::Launch;
+
+use super::declaration::PrivateVariable;
+use crate::framework::LintContext;
+use crate::rewrite::facts::text::split_at_commas;
+
+/// Block sizes to try if the size is unknown, the usual one first.
+const USUAL_THREADS: [u32; 3] = [256, 128, 64];
+
+/// The largest block of a kernel.
+pub struct Block {
+    pub threads: u32,
+    /// The size in source syntax.
+    pub text: String,
+    pub origin: Origin,
+}
+
+/// Where a block size comes from.
+pub enum Origin {
+    /// Launch bounds: a larger block does not run.
+    Bounds,
+    /// All launches that there are.
+    AllLaunches,
+    /// A launch, at this place; there may be larger ones elsewhere.
+    Launch(String),
+    /// Nothing but habit.
+    Usual,
+}
+
+impl Block {
+    /// The largest block of a variable's kernel. For a function that several kernels may call, and where nothing tells
+    /// it, a usual size that `fits`.
+    pub fn of(cx: &LintContext<'_>, variable: &PrivateVariable, fits: &dyn Fn(u32) -> bool) -> Option<Self> {
+        let known = match variable.is_of_kernel {
+            true => Self::of_launch_bounds(cx, variable).or_else(|| Self::of_launches(cx, variable)),
+            false => None,
+        };
+        known.or_else(|| {
+            let threads = USUAL_THREADS.into_iter().find(|threads| fits(*threads))?;
+            Some(Self { threads, text: threads.to_string(), origin: Origin::Usual })
+        })
+    }
+
+    /// Whether no larger block can run.
+    pub fn is_certain(&self) -> bool {
+        matches!(self.origin, Origin::Bounds | Origin::AllLaunches)
+    }
+
+    /// The block size that the kernel itself does not state.
+    pub fn assumed(&self) -> Option<u32> {
+        (!matches!(self.origin, Origin::Bounds)).then_some(self.threads)
+    }
+
+    /// The first argument of `__launch_bounds__(256, 2)`, which no launch may exceed.
+    fn of_launch_bounds(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Self> {
+        let threads = cx.unit.function(&cx.frame.mangled)?.max_thread_count()?;
+        let bounds = cx.frame.launch_bounds.span.as_ref()?.text();
+        let arguments = bounds.split_once('(')?.1.strip_suffix(')')?;
+        let text = split_at_commas(arguments).first()?.trim();
+        variable.can_spell(text).then(|| Self { threads, text: text.to_string(), origin: Origin::Bounds })
+    }
+
+    /// The largest of the launches that the unit shows.
+    fn of_launches(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Self> {
+        let function = cx.unit.function(&cx.frame.mangled)?;
+        let launch =
+            cx.unit.launch(cx.frame).filter(|_| function.max_threads.or(function.required_threads).is_none())?;
+        let written = launch.block_text();
+        let is_spelled = written.parse() == Ok(launch.threads) || variable.is_known_constant(written);
+        let text = if is_spelled { written.to_string() } else { launch.threads.to_string() };
+        // Another build may give another value to a name, but then to that of the array as well.
+        let is_fixed = match cx.unit.launches().all(&cx.frame.name)? {
+            [_] => is_spelled || is_literal(written),
+            all => all.iter().all(|launch| is_literal(launch.block_text())),
+        };
+        let origin = match is_fixed && cx.unit.has_all_launches(cx.frame) {
+            true => Origin::AllLaunches,
+            false => Origin::Launch(place_of(launch)),
+        };
+        Some(Self { threads: launch.threads, text, origin })
+    }
+}
+
+/// Where a launch stands, for readers.
+pub fn place_of(launch: &Launch) -> String {
+    format!("{}:{}", launch.span.file.display, launch.span.start_line())
+}
+
+/// `128`, `dim3(16, 8)`, `{32, 4}`
+fn is_literal(block: &str) -> bool {
+    let numbers = block.strip_prefix("dim3").unwrap_or(block);
+    numbers.chars().all(|c| c.is_ascii_digit() || " (){},".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_literals_and_names_are_not() {
+        for block in ["128", "dim3(16, 8)", "dim3{64}", "{32, 4}"] {
+            assert!(is_literal(block), "{block}");
+        }
+        for block in ["BLOCK", "dim3(BLOCK, 2)", "2 * kWarp"] {
+            assert!(!is_literal(block), "{block}");
+        }
+    }
+}
