@@ -22,8 +22,16 @@ impl Pair {
 }
 
 fn pairs() -> Vec<Pair> {
-    let lines = include_str!("measured.tsv").lines().filter(|line| !line.starts_with('#'));
-    lines.map(pair).collect()
+    read(include_str!("measured.tsv"))
+}
+
+/// Pairs that no weight was fitted to.
+fn unseen() -> Vec<Pair> {
+    read(include_str!("unseen.tsv"))
+}
+
+fn read(table: &'static str) -> Vec<Pair> {
+    table.lines().filter(|line| !line.starts_with('#')).map(pair).collect()
 }
 
 fn pair(line: &'static str) -> Pair {
@@ -92,16 +100,27 @@ fn left_out() -> HashMap<&'static str, Weights> {
 fn weights(line: &'static str) -> (&'static str, Weights) {
     let (family, numbers) = line.split_once('\t').unwrap();
     let numbers: Vec<f64> = numbers.split('\t').map(|number| number.parse().unwrap()).collect();
-    let [issue, local_access, line, constant_word, spill, call, chain, missed_line, local_latency, global_latency] =
-        numbers[..]
+    let [
+        issue,
+        local_access,
+        loaded_line,
+        stored_line,
+        constant_word,
+        spill,
+        call,
+        chain,
+        missed_line,
+        local_latency,
+        global_latency,
+    ] = numbers[..]
     else {
         panic!("{line}")
     };
     let weights = Weights {
         issue,
         local_access,
-        loaded_line: line,
-        stored_line: line,
+        loaded_line,
+        stored_line,
         shared_pass: WEIGHTS.shared_pass,
         constant_word,
         spill,
@@ -145,16 +164,23 @@ fn measured_pairs_are_ordered_by_the_estimate() {
     let pairs = pairs();
     assert_eq!(pairs.len(), 170);
     let all = spearman(&pairs, |pair| pair.ratio(&WEIGHTS));
-    assert!(all >= 0.86, "{all}");
+    assert!(all >= 0.88, "{all}");
     let weights = left_out();
     let unseen = spearman(&pairs, |pair| pair.ratio(&weights[pair.family]));
-    assert!(unseen >= 0.8, "{unseen}");
+    assert!(unseen >= 0.83, "{unseen}");
+}
+
+#[test]
+fn unseen_pairs_are_ordered_by_the_estimate() {
+    let pairs = unseen();
+    assert_eq!(pairs.len(), 67);
+    let found = spearman(&pairs, |pair| pair.ratio(&WEIGHTS));
+    assert!(found >= 0.78, "{found}");
 }
 
 /// Holds refusals against the measurements: the slower pairs that are not refused, and the faster ones that are.
 fn mistakes(pairs: &[Pair], is_refused: impl Fn(&Pair) -> bool) -> [Vec<&str>; 2] {
     let slower = pairs.iter().filter(|pair| pair.measured < 0.97);
-    assert_eq!(slower.clone().count(), 21);
     let faster = pairs.iter().filter(|pair| pair.measured > 1.03);
     let missed = slower.filter(|pair| !is_refused(pair)).map(|pair| pair.name);
     let lost = faster.filter(|pair| is_refused(pair)).map(|pair| pair.name);
@@ -188,12 +214,21 @@ fn sorted(mut names: Vec<&str>) -> Vec<&str> {
 fn families_are_judged_by_the_others() {
     let (pairs, weights) = (pairs(), left_out());
     let is_refused = |pair: &Pair| {
-        let cautious = Weights { loaded_line: LOADED_LINE, ..weights[pair.family] };
+        let cautious = cautious(weights[pair.family]);
         let estimate = Estimate { cautious_percent: percent(pair.ratio(&cautious)), ..pair.estimate };
         estimate.is_slower() || estimate.is_doubtful()
     };
     let [missed, lost] = mistakes(&pairs, is_refused);
-    assert_eq!((missed, sorted(lost)), (vec![], sorted(LOST.to_vec())));
+    let expected = [&LOST[..], &["unroll_guard_32_uni_mem_high"]].concat();
+    assert_eq!((missed, sorted(lost)), (vec![], sorted(expected)));
+}
+
+#[test]
+fn few_unseen_edits_are_misjudged() {
+    let pairs = unseen();
+    let [missed, lost] = mistakes(&pairs, |pair| pair.estimate.is_slower() || pair.estimate.is_doubtful());
+    assert_eq!(missed, ["asian_basket_mc", "hex_encode"]);
+    assert_eq!(sorted(lost), ["householder_ls", "queue_bfs_grid", "queue_bfs_grid_2", "virtual_shapes"]);
 }
 
 #[test]
