@@ -174,4 +174,28 @@ mod tests {
         let wrong = versions("add.u32 %r4, %r2, 3;").compare("k", Terms::default()).results;
         assert!(matches!(wrong, Comparison::Different { .. }), "{wrong:?}");
     }
+
+    /// `if (tid + 8 >= n - 8) return; out[tid] = array[degree]`, for an array of 8.
+    fn guarded(last: &str) -> String {
+        format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(\n.param .u64 in,\n.param .u64 out,\n\
+             .param .u32 n,\n.param .u32 degree\n)\n{{\n.local .align 4 .b8 __local_depot0[32];\n.reg .b64 %rd<12>;\n\
+             .reg .b32 %r<9>;\n.reg .pred %p<3>;\nld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\n\
+             ld.param.u32 %r1, [n];\nld.param.u32 %r2, [degree];\nmov.u32 %r3, %tid.x;\nadd.s32 %r4, %r3, 8;\n\
+             add.s32 %r5, %r1, -8;\nsetp.ge.s32 %p1, %r4, %r5;\n@%p1 bra DONE;\nmul.wide.u32 %rd3, %r3, 4;\n\
+             add.s64 %rd4, %rd1, %rd3;\nadd.s64 %rd5, %rd2, %rd3;\nld.global.u32 %r6, [%rd4];\n\
+             mov.u64 %rd6, __local_depot0;\n{}mul.wide.s32 %rd7, %r2, 4;\nadd.s64 %rd8, %rd6, %rd7;\n\
+             ld.local.u32 %r7, [%rd8];\n{last}\nst.global.u32 [%rd5], %r7;\nDONE:\nret;\n}}\n",
+            (0..8).map(|at| format!("st.local.u32 [%rd6+{}], %r6;\n", at * 4)).collect::<String>()
+        )
+    }
+
+    #[test]
+    fn guards_get_large_numbers_where_indexes_need_small_ones() {
+        let compared =
+            |last: &str| Versions::new(&guarded(""), &guarded(last)).unwrap().compare("k", Terms::default()).results;
+        let same = compared("add.u32 %r7, %r7, 0;");
+        assert!(matches!(same, Comparison::Same { launches: 16.. }), "{same:?}");
+        assert!(matches!(compared("add.u32 %r7, %r7, 1;"), Comparison::Different { .. }));
+    }
 }

@@ -61,6 +61,9 @@ const ASSIGNMENTS: u64 = 8;
 /// Upper bounds for one source alone, while the others keep their narrow bounds.
 const WIDER: [i64; 3] = [1 << 16, 1_000, 100];
 
+/// Upper bounds of the other integers meanwhile.
+const ROOMS: [i64; 4] = [i64::MAX, 7, 3, 1];
+
 /// The longest array whose length is looked for exactly.
 const LONGEST: i64 = 80;
 
@@ -277,12 +280,37 @@ impl Search<'_> {
         }
         match silent {
             Some((_, below, base)) => {
-                self.most.clone_from(&base);
                 self.base = base;
+                self.wake(below, least);
+                self.most.clone_from(&self.base);
                 Ok(below)
             }
             None => Err(last),
         }
+    }
+
+    /// Raises one integer, or all but one, until the original executes what the edit changes: a guard may need a large
+    /// number where an index needs a small one.
+    fn wake(&mut self, below: i64, least: i64) {
+        let low = self.base.clone();
+        for (high, room) in WIDER.into_iter().flat_map(|high| ROOMS.map(|room| (high, room))) {
+            for (index, is_alone) in (0..low.len()).flat_map(|index| [(index, true), (index, false)]) {
+                if self.work > WORK / 2 {
+                    break;
+                }
+                let number =
+                    |(at, low): (usize, &i64)| if (at == index) == is_alone { high } else { room.min(*low).max(least) };
+                self.base = low.iter().enumerate().map(number).collect();
+                let recipe = Recipe { below, least, ..self.recipe(high.cast_unsigned()) };
+                if let Ok((ran, _)) = self.original(&recipe)
+                    && ran.has_effect()
+                    && self.reach.in_original(&ran.outcome)
+                {
+                    return;
+                }
+            }
+        }
+        self.base = low;
     }
 
     /// A value for each integer: at first the same for all, then values typical of guards and extents.
