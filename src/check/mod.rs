@@ -304,7 +304,8 @@ fn check_once(
     let extent = suppress::Extent {
         workspace: &workspace,
         some_kernels: shared.kernels.is_some() || was_interrupted || !extraction.unread.is_empty(),
-        some_files: !arguments.paths.is_empty() || !arguments.package.is_empty() || partition.is_some(),
+        some_files: !arguments.paths.is_empty() || partition.is_some(),
+        some_packages: !arguments.package.is_empty(),
     };
     // The kernel may be in another machine's part, or in a file that was not read.
     let may_be_unmatched = !was_interrupted && partition.is_none() && extraction.unread.is_empty();
