@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ptx_machine::{Outcome, Program};
-use ptx_syntax::{Function, Graph, Instruction, Module, Opcode, Operand, Space};
+use ptx_syntax::{Graph, Instruction, Module, Opcode, Operand, Space};
 
 /// A block: the position of its function in the program, and its own in the function.
 type Place = (usize, usize);
@@ -74,7 +74,7 @@ fn blocks(module: &Module, program: &Program) -> Vec<Block> {
         let Some(function) = module.functions.iter().find(|function| &*function.name == name) else { continue };
         for (number, info) in Graph::new(function).blocks.iter().enumerate() {
             let body = function.instructions.get(info.start as usize..info.end as usize).unwrap_or_default();
-            let mut keys: Vec<u64> = body.iter().filter(|it| !vanishes(it)).map(|it| key(function, it)).collect();
+            let mut keys: Vec<u64> = body.iter().filter(|it| !vanishes(it)).map(|it| key(it)).collect();
             if keys.is_empty() {
                 continue;
             }
@@ -115,20 +115,20 @@ fn reads(instruction: &Instruction) -> bool {
     }
 }
 
-fn key(function: &Function, instruction: &Instruction) -> u64 {
-    let operands: Vec<String> = instruction.operands.iter().map(|operand| described(function, operand)).collect();
+fn key(instruction: &Instruction) -> u64 {
+    let operands: Vec<String> = instruction.operands.iter().map(described).collect();
     hashed(&(&*instruction.form.text, instruction.guard.is_some(), operands))
 }
 
 /// An operand without registers and labels.
-fn described(function: &Function, operand: &Operand) -> String {
+fn described(operand: &Operand) -> String {
     match operand {
         Operand::Reg(_) | Operand::NotReg(_) | Operand::NegReg(_) | Operand::Label(_) => String::new(),
         Operand::Variable(..) | Operand::Address(_) => String::from("[]"),
         Operand::Vector(parts) | Operand::List(parts) | Operand::Bracket(parts) => {
-            parts.iter().map(|part| described(function, part)).collect::<Vec<_>>().join(",")
+            parts.iter().map(described).collect::<Vec<_>>().join(",")
         }
-        Operand::Pair(pair) => described(function, &pair.0) + "|" + &described(function, &pair.1),
+        Operand::Pair(pair) => described(&pair.0) + "|" + &described(&pair.1),
         other => format!("{other:?}"),
     }
 }

@@ -572,7 +572,7 @@ impl Search<'_> {
             let hash = mix(number, index as u64 + 101);
             if recipe.spread == Spread::Compared
                 && let Some(constant) =
-                    self.constants.integer(hash >> 7).filter(|it| hash % 2 == 0 && *it >= self.least)
+                    self.constants.integer(hash >> 7).filter(|it| hash & 1 == 0 && *it >= self.least)
             {
                 recipe.integers[index] = constant;
                 continue;
