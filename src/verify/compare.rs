@@ -333,7 +333,7 @@ mod tests {
         // The same small gain, with and without more instructions.
         let small = |issued: u64| of(Executed { before: counts(10_000, 4), after: counts(issued, 0) });
         assert!(small(10_000).is_ok_and(|speedup| speedup.is_some()));
-        let doubtful = of(Executed { before: counts(10_000, 40), after: counts(10_600, 0) }).unwrap_err();
+        let doubtful = of(Executed { before: counts(10_000, 20), after: counts(10_600, 0) }).unwrap_err();
         assert!(doubtful == Fault::Doubtful && doubtful.is_of_the_idea(), "{doubtful:?}");
         assert_eq!(estimated(&before, Some(&after), None, TERMS), Ok(None));
         assert_eq!(estimated(&before, None, Some(&chain), TERMS), Ok(None));
