@@ -74,7 +74,7 @@ fn blocks(module: &Module, program: &Program) -> Vec<Block> {
         let Some(function) = module.functions.iter().find(|function| &*function.name == name) else { continue };
         for (number, info) in Graph::new(function).blocks.iter().enumerate() {
             let body = function.instructions.get(info.start as usize..info.end as usize).unwrap_or_default();
-            let mut keys: Vec<u64> = body.iter().filter(|it| !vanishes(it)).map(|it| key(it)).collect();
+            let mut keys: Vec<u64> = body.iter().filter(|it| !vanishes(it)).map(key).collect();
             if keys.is_empty() {
                 continue;
             }
