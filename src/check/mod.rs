@@ -375,8 +375,10 @@ fn check_once(
     let settled = &surroundings.settled;
     let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk, settled };
     let fixes = prove::prove(&mut report, &run)?;
-    if arguments.sort == SortBy::File {
-        report::sort_by_place(&mut report.diagnostics);
+    match arguments.sort {
+        SortBy::File => report::sort_by_place(&mut report.diagnostics),
+        // Proofs show what edits gain.
+        SortBy::Severity => report::sort(&mut report.diagnostics),
     }
     drop(jobs);
     compilers.cache.iter().for_each(Cache::finish);

@@ -3,6 +3,7 @@
 //! separate.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 
 use lmem_base::diagnostic::{Diagnostic, Evidence, Label};
 use lmem_base::words::list;
@@ -23,10 +24,14 @@ pub(super) fn by_cause<'d>(diagnostics: &'d [Diagnostic]) -> Vec<Cow<'d, Diagnos
             None => groups.push(vec![diagnostic]),
         }
     }
-    let shown = |group: Vec<&'d Diagnostic>| match group.as_slice() {
-        [] => None,
-        [only] => Some(Cow::Borrowed(*only)),
-        [head, others @ ..] => Some(Cow::Owned(joined(head, others))),
+    let shown = |mut group: Vec<&'d Diagnostic>| {
+        // An edit ends all of them, so that its gain does not tell which one matters most.
+        group.sort_by_cached_key(|diagnostic| Reverse(diagnostic.evidence.as_ref().map_or(0, Evidence::score)));
+        match group.as_slice() {
+            [] => None,
+            [only] => Some(Cow::Borrowed(*only)),
+            [head, others @ ..] => Some(Cow::Owned(joined(head, others))),
+        }
     };
     groups.into_iter().filter_map(shown).collect()
 }

@@ -48,6 +48,8 @@ pub enum Fault {
     Work(u64, u64),
     #[error("estimated {} if its local memory hits L1", slowdown(*.0))]
     Slower(u32),
+    #[error("adds work, and its estimated gain is within the error of the estimate")]
+    Doubtful,
     #[error("more local memory in another function")]
     OtherFunction,
     #[error("a kernel of the finding does not read the edited file")]
@@ -61,7 +63,10 @@ pub enum Fault {
 impl Fault {
     /// Whether the approach itself does not help, not only these edits.
     pub fn is_of_the_idea(&self) -> bool {
-        matches!(self, Self::NoGain | Self::Occupancy | Self::Work(..) | Self::Slower(_) | Self::Room(..))
+        matches!(
+            self,
+            Self::NoGain | Self::Occupancy | Self::Work(..) | Self::Slower(_) | Self::Doubtful | Self::Room(..)
+        )
     }
 }
 
@@ -120,7 +125,7 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Resul
 /// How much faster a kernel becomes, from what both versions execute. `None` if they were not run.
 ///
 /// # Errors
-/// It may become slower.
+/// It may become slower, or it gains too little for what it adds.
 pub fn estimated(
     before: &Function,
     after: Option<&Function>,
@@ -129,6 +134,7 @@ pub fn estimated(
 ) -> Result<Option<Speedup>, Fault> {
     match estimate(before, after, executed, terms) {
         Some(estimate) if estimate.is_slower() => Err(Fault::Slower(estimate.cautious_percent)),
+        Some(estimate) if estimate.is_doubtful() => Err(Fault::Doubtful),
         estimate => Ok(estimate.map(|estimate| estimate.speedup)),
     }
 }
@@ -324,6 +330,11 @@ mod tests {
         assert!(matches!(fault, Fault::Slower(10..20)) && fault.is_of_the_idea(), "{fault:?}");
         let faster = of(Executed { before: counts(10_000, 2_000), after: counts(9_000, 0) }).unwrap().unwrap();
         assert!(faster.percent > 200, "{faster:?}");
+        // The same small gain, with and without more instructions.
+        let small = |issued: u64| of(Executed { before: counts(10_000, 4), after: counts(issued, 0) });
+        assert!(small(10_000).is_ok_and(|speedup| speedup.is_some()));
+        let doubtful = of(Executed { before: counts(10_000, 20), after: counts(10_600, 0) }).unwrap_err();
+        assert!(doubtful == Fault::Doubtful && doubtful.is_of_the_idea(), "{doubtful:?}");
         assert_eq!(estimated(&before, Some(&after), None, TERMS), Ok(None));
         assert_eq!(estimated(&before, None, Some(&chain), TERMS), Ok(None));
     }

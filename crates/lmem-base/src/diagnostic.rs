@@ -198,6 +198,13 @@ impl Verification {
         least.or_else(|| measured().next())
     }
 
+    /// The time before in percent of the time after, as measured, else as estimated.
+    pub fn percent(&self) -> Option<u32> {
+        let measured = self.measured().and_then(Measurement::timing).map(Timing::percent);
+        let measured = measured.and_then(|percent| u32::try_from(percent).ok());
+        measured.or_else(|| self.speedup().map(|speedup| speedup.percent))
+    }
+
     /// The smallest estimate of all kernels that have one.
     pub fn speedup(&self) -> Option<Speedup> {
         self.kernels.iter().filter_map(|kernel| kernel.speedup).min_by_key(|speedup| speedup.percent)
@@ -512,6 +519,14 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// The share of the kernel's time, in thousandths, that the best edit with an estimate ends: what the local memory
+    /// costs. `None` where nothing was executed.
+    pub fn share(&self) -> Option<u32> {
+        let verified = self.suggestions.iter().filter_map(|suggestion| suggestion.verification.as_ref());
+        let percent = verified.filter_map(Verification::percent).max()?;
+        Some(1000_u32.saturating_sub(100_000 / percent.max(1)))
+    }
+
     /// Sort key of a report among diagnostics with an equal `score`.
     pub fn place(&self) -> (Option<(&str, usize)>, String) {
         let place = self.primary.as_ref().map(|label| (label.span.file.display.as_str(), label.span.start));

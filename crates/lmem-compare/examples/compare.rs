@@ -1,6 +1,6 @@
 //! Compares all kernels of two PTX files:
 //! `cargo run --release -p lmem-compare --example compare -- BEFORE.ptx AFTER.ptx [THREADS]`.
-//! With one file, each kernel is compared with a copy that has one register more, which shows what cannot be compared.
+//! Prints what both versions execute, too. With one file, each kernel is compared with a copy that has one register more, which shows what cannot be compared.
 
 use std::time::Instant;
 
@@ -15,7 +15,10 @@ fn main() {
     let Some(versions) = Versions::new(&before, &after) else { return println!("no PTX") };
     for kernel in versions.kernels() {
         let start = Instant::now();
-        let results = versions.compare(kernel, Terms { threads, ..Terms::default() }).results;
-        println!("{:7.1} ms {kernel}: {results}", start.elapsed().as_secs_f64() * 1e3);
+        let compared = versions.compare(kernel, Terms { threads, ..Terms::default() });
+        println!("{:7.1} ms {kernel}: {}", start.elapsed().as_secs_f64() * 1e3, compared.results);
+        if let Some(executed) = compared.executed {
+            println!("  before {:?}\n  after  {:?}", executed.before, executed.after);
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use ptx_machine::{Access, Class, Element, Generated, Origin, Region, Value, Values};
 use ptx_syntax::Type;
 
+use crate::constants::Constants;
 use crate::recipe::{Recipe, Spread};
 
 /// By region and offset, a class that is not the region's.
@@ -39,6 +40,7 @@ impl Elements {
 pub(crate) struct Drawn {
     pub recipe: Recipe,
     pub elements: Elements,
+    pub constants: Rc<Constants>,
 }
 
 impl Values for Drawn {
@@ -75,6 +77,9 @@ impl Values for Drawn {
             (Spread::Signed, Class::Float(ty)) => {
                 return odd(usual(0..1), ty, mix(self.recipe.seed, index.cast_unsigned()));
             }
+            (Spread::Compared, _) => {
+                return self.compared(element.class, index).unwrap_or_else(|| usual(self.recipe.least..below));
+            }
             (Spread::Rising, _) => within(index),
             (Spread::Falling, _) => below - 1 - within(index) + self.recipe.least,
             (Spread::Equal, _) => within(one),
@@ -85,6 +90,21 @@ impl Values for Drawn {
             Class::Float(ty) => Value::Bits(float_bits(ty, whole as f64 / 4.0 - 1.0)),
             _ => Value::Bits(whole.cast_unsigned()),
         }
+    }
+}
+
+impl Drawn {
+    /// For every second element, a value that conditions of the kernel depend on.
+    fn compared(&self, class: Class, index: i64) -> Option<Value> {
+        let hash = mix(self.recipe.seed, index.cast_unsigned());
+        if hash >> 32 & 1 == 0 {
+            return None;
+        }
+        let bits = match class {
+            Class::Float(ty) => float_bits(ty, self.constants.float(hash)?),
+            _ => self.constants.integer(hash)?.cast_unsigned(),
+        };
+        Some(Value::Bits(bits))
     }
 }
 

@@ -3,7 +3,7 @@
 //! Launches are generated: a pointer points to memory that is created on first access, and integers are drawn from
 //! values that matter to loops, guards and unrolled iterations. The original version decides whether a launch is valid.
 //! A launch proves nothing if the original exceeds a local array, divides by zero, shifts by the operand's width, or
-//! reads unwritten memory. Then another launch is drawn; the failed one narrows the range of the integers
+//! reads unwritten memory, or if a version does not execute what the edit changes (`reach.rs`). Then another launch is drawn; the failed one narrows the range of the integers
 //! (`search.rs`).
 //!
 //! The longest of these launches also shows what both versions execute, from which [`estimate`] predicts their time.
@@ -11,10 +11,12 @@
 //! All bytes written to global memory must be equal. Floating-point numbers may differ in the last digits, which is
 //! reported.
 
+mod constants;
 mod difference;
 mod draw;
 pub mod estimate;
 mod parameters;
+mod reach;
 mod recipe;
 mod same;
 mod search;

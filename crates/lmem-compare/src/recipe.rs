@@ -20,6 +20,8 @@ pub(crate) enum Spread {
     Falling,
     /// Positive and negative, some at the limits of their types.
     Signed,
+    /// Half of them constants that the kernel compares with, and their neighbours.
+    Compared,
 }
 
 /// Distributions in the order of launches.
@@ -29,7 +31,7 @@ pub(crate) const SPREADS: [Spread; 8] = [
     Spread::Random,
     Spread::Equal,
     Spread::Outlier,
-    Spread::Random,
+    Spread::Compared,
     Spread::Signed,
     Spread::Falling,
 ];

@@ -9,16 +9,19 @@
 mod large;
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use lmem_base::diagnostic::Comparison;
 use ptx_machine::{Class, End, Events, Fault, Launch, Memory, Origin, Outcome, Program};
 use ptx_syntax::{Linkage, Module, Operand, Space, SpecialRegister};
 
 use crate::Compared;
+use crate::constants::Constants;
 use crate::difference::{Difference, between};
 use crate::draw::{Drawn, Elements, mix};
 use crate::estimate::{Counts, Executed};
 use crate::parameters::Parameters;
+use crate::reach::Reach;
 use crate::recipe::{RESTS, Recipe, Rest, SPREADS, Spread};
 
 pub(crate) use large::large_launch;
@@ -28,6 +31,10 @@ pub use large::{Buffer, LargeLaunch, Pointer};
 const LAUNCHES: u32 = 24;
 /// Limit on drawn launches.
 const DRAWS: u64 = 72;
+/// More launches, if part of what the edit changes was executed in none.
+const MORE: u64 = 12;
+/// So many launches more that do not execute what the edit changes than that do: values are then chosen for conditions.
+const UNREACHED: u32 = 4;
 /// Fewer launches prove little.
 const FEWEST: u32 = 4;
 /// Limit on warp instructions of the original in one launch.
@@ -53,6 +60,9 @@ const RUNGS: [i64; 11] = [1 << 16, 1 << 10, 256, 64, 32, 16, 8, 4, 3, 2, 1];
 const ASSIGNMENTS: u64 = 8;
 /// Upper bounds for one source alone, while the others keep their narrow bounds.
 const WIDER: [i64; 3] = [1 << 16, 1_000, 100];
+
+/// Upper bounds of the other integers meanwhile.
+const ROOMS: [i64; 4] = [i64::MAX, 7, 3, 1];
 
 /// The longest array whose length is looked for exactly.
 const LONGEST: i64 = 80;
@@ -97,10 +107,14 @@ pub(crate) struct Search<'a> {
     before: &'a Program,
     after: &'a Program,
     parameters: Parameters,
+    constants: Rc<Constants>,
+    reach: Reach,
     terms: Terms,
     shape: Shape,
     /// Warp instructions executed so far.
     work: u64,
+    /// Launches that write something and do not execute what the edit changes.
+    unreached: u32,
     /// Bounds learned so far.
     below: i64,
     below_in: HashMap<Origin, i64>,
@@ -178,9 +192,12 @@ impl<'a> Search<'a> {
             before,
             after,
             parameters,
+            constants: Rc::new(Constants::of(modules[0], before)),
+            reach: Reach::new(modules, before, after),
             terms,
             shape,
             work: 0,
+            unreached: 0,
             below: 1,
             below_in: HashMap::new(),
             base: most.clone(),
@@ -231,10 +248,11 @@ impl Search<'_> {
         })
     }
 
-    /// Lowers all integers until the original accepts the launch. A launch that writes something is preferred.
+    /// Lowers all integers until the original accepts the launch. A launch that executes what the edit changes is
+    /// preferred.
     fn descend(&mut self, least: i64) -> Result<i64, Reason> {
         let mut last = Reason::TooLarge;
-        let mut silent = None;
+        let mut silent: Option<(bool, i64, Vec<i64>)> = None;
         for rung in RUNGS {
             let below = rung.max(least + 1);
             for attempt in 0..ASSIGNMENTS {
@@ -242,9 +260,12 @@ impl Search<'_> {
                 self.most.clone_from(&self.base);
                 let recipe = Recipe { below, least, ..self.recipe(below.cast_unsigned() + 11 * attempt) };
                 last = match self.original(&recipe) {
-                    Ok((ran, _)) if ran.has_effect() => return Ok(below),
-                    Ok(_) => {
-                        silent = silent.or_else(|| Some((below, self.base.clone())));
+                    Ok((ran, _)) if ran.has_effect() && self.reach.in_original(&ran.outcome) => return Ok(below),
+                    Ok((ran, _)) => {
+                        let writes = ran.has_effect();
+                        if silent.as_ref().is_none_or(|(known, ..)| writes && !known) {
+                            silent = Some((writes, below, self.base.clone()));
+                        }
                         continue;
                     }
                     Err(reason) => reason,
@@ -258,13 +279,38 @@ impl Search<'_> {
             }
         }
         match silent {
-            Some((below, base)) => {
-                self.most.clone_from(&base);
+            Some((_, below, base)) => {
                 self.base = base;
+                self.wake(below, least);
+                self.most.clone_from(&self.base);
                 Ok(below)
             }
             None => Err(last),
         }
+    }
+
+    /// Raises one integer, or all but one, until the original executes what the edit changes: a guard may need a large
+    /// number where an index needs a small one.
+    fn wake(&mut self, below: i64, least: i64) {
+        let low = self.base.clone();
+        for (high, room) in WIDER.into_iter().flat_map(|high| ROOMS.map(|room| (high, room))) {
+            for (index, is_alone) in (0..low.len()).flat_map(|index| [(index, true), (index, false)]) {
+                if self.work > WORK / 2 {
+                    break;
+                }
+                let number =
+                    |(at, low): (usize, &i64)| if (at == index) == is_alone { high } else { room.min(*low).max(least) };
+                self.base = low.iter().enumerate().map(number).collect();
+                let recipe = Recipe { below, least, ..self.recipe(high.cast_unsigned()) };
+                if let Ok((ran, _)) = self.original(&recipe)
+                    && ran.has_effect()
+                    && self.reach.in_original(&ran.outcome)
+                {
+                    return;
+                }
+            }
+        }
+        self.base = low;
     }
 
     /// A value for each integer: at first the same for all, then values typical of guards and extents.
@@ -342,13 +388,19 @@ impl Search<'_> {
 
     /// Runs both versions on launches that the original accepts.
     fn launch(&mut self) -> Compared {
-        let mut longest: Option<(u64, Recipe)> = None;
+        let mut longest: Option<((bool, u64), Recipe)> = None;
         let (mut launches, mut digits, mut unknown) = (0, None, None);
+        let mut draws = DRAWS;
         for number in 0..DRAWS {
-            if launches >= LAUNCHES || (self.work > WORK && launches >= FEWEST) || self.work > 2 * WORK {
+            if launches >= LAUNCHES && self.reach.is_incomplete() {
+                draws = draws.min(number + MORE);
+            }
+            let is_enough = number >= draws || (launches >= LAUNCHES && !self.reach.is_incomplete());
+            if is_enough || (self.work > WORK && launches >= FEWEST) || self.work > 2 * WORK {
                 break;
             }
-            let recipe = self.drawn(number);
+            let is_missed = self.unreached > launches + UNREACHED && number % 4 != 0;
+            let recipe = self.drawn(number, is_missed || launches >= LAUNCHES);
             let outcome = match self.original(&recipe) {
                 Ok((outcome, elements)) => (outcome, elements),
                 Err(Reason::NotSupported(what)) => {
@@ -368,8 +420,10 @@ impl Search<'_> {
                     if let Difference::Digits(apart) = found {
                         digits = digits.max(Some(apart));
                     }
-                    if longest.as_ref().is_none_or(|(other, _)| work > *other) {
-                        longest = Some((work, recipe));
+                    // Equal and sorted values hide that indexes differ from thread to thread.
+                    let rank = (recipe.spread == Spread::Random, work);
+                    if longest.as_ref().is_none_or(|(other, _)| rank > *other) {
+                        longest = Some((rank, recipe));
                     }
                 }
                 Err(what) => unknown = Some(what),
@@ -377,6 +431,9 @@ impl Search<'_> {
         }
         let results = match (unknown, digits) {
             (Some(what), _) => Comparison::NotCompared { why: quoted(&what) },
+            _ if launches < FEWEST && self.unreached > launches => {
+                Comparison::NotCompared { why: "too few launches execute what the edit changes".to_string() }
+            }
             _ if launches < FEWEST => Comparison::NotCompared { why: "too few launches write anything".to_string() },
             (None, Some(relative_e15)) => Comparison::LastDigits { launches, relative_e15 },
             (None, None) => Comparison::Same { launches },
@@ -459,7 +516,9 @@ impl Search<'_> {
             let is_proven = is_ordered && (!is_doubtful || self.differs_when_narrow(recipe));
             return Ok(is_proven.then_some(found));
         }
-        Ok(old.has_effect().then_some(found))
+        let is_reached = self.reach.note(&old.outcome, &new.outcome);
+        self.unreached += u32::from(old.has_effect() && !is_reached);
+        Ok((old.has_effect() && is_reached).then_some(found))
     }
 
     /// Whether results still differ when all integers in memory are small enough for any array.
@@ -498,21 +557,29 @@ impl Search<'_> {
         between(&old.memory, &short.memory) == Difference::None
     }
 
-    /// The launch with a number. The integers take turns at trying their candidate values.
-    fn drawn(&self, number: u64) -> Recipe {
+    /// The launch with a number. The integers take turns at trying their candidate values. A directed launch has values
+    /// for the conditions of the kernel.
+    fn drawn(&self, number: u64, is_directed: bool) -> Recipe {
         let count = self.most.len() as u64;
         let mut recipe = self.recipe(number);
-        recipe.spread = SPREADS[(number % SPREADS.len() as u64) as usize];
+        recipe.spread = if is_directed { Spread::Compared } else { SPREADS[(number % SPREADS.len() as u64) as usize] };
         recipe.below_in.clone_from(&self.below_in);
         if let Some(narrow) = RANGES[(number % RANGES.len() as u64) as usize] {
             let narrow = narrow.max(self.least + 1);
             recipe.narrow(narrow);
         }
         for index in 0..self.most.len() {
+            let hash = mix(number, index as u64 + 101);
+            if recipe.spread == Spread::Compared
+                && let Some(constant) =
+                    self.constants.integer(hash >> 7).filter(|it| hash & 1 == 0 && *it >= self.least)
+            {
+                recipe.integers[index] = constant;
+                continue;
+            }
             let candidates: Vec<i64> =
                 self.parameters.candidates(self.most[index]).into_iter().filter(|it| *it >= self.least).collect();
             let is_focus = count > 0 && number % count == index as u64;
-            let hash = mix(number, index as u64 + 101);
             let chosen = match is_focus {
                 true => candidates.get((number / count) as usize % candidates.len().max(1)),
                 false => candidates.get(hash as usize % candidates.len().max(1)),
@@ -598,7 +665,11 @@ impl Search<'_> {
     }
 
     fn prepared(&self, recipe: &Recipe, elements: &Elements) -> (Launch, Memory) {
-        let mut memory = Memory::new(Drawn { recipe: recipe.clone(), elements: Elements::clone(elements) });
+        let mut memory = Memory::new(Drawn {
+            recipe: recipe.clone(),
+            elements: Elements::clone(elements),
+            constants: Rc::clone(&self.constants),
+        });
         let mut launch = Launch::new(1, 1);
         (launch.grid, launch.block) = (recipe.grid, recipe.block);
         launch.dynamic_shared = if self.shape.has_dynamic_shared { SHARED } else { 0 };

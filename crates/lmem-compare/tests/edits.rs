@@ -16,7 +16,8 @@ use lmem_compare::{Terms, Versions};
 use lzma_rust2::{XzOptions, XzReader, XzWriter};
 
 /// Families whose edits rely on a block size.
-const THREADS: [(&str, u32); 2] = [("histogram", 128), ("shared_rows", 128)];
+const THREADS: [(&str, u32); 4] =
+    [("histogram", 128), ("shared_rows", 128), ("hidden_level", 256), ("hidden_range", 256)];
 
 /// A kernel with its edits.
 struct Family {

@@ -22,8 +22,16 @@ impl Pair {
 }
 
 fn pairs() -> Vec<Pair> {
-    let lines = include_str!("measured.tsv").lines().filter(|line| !line.starts_with('#'));
-    lines.map(pair).collect()
+    read(include_str!("measured.tsv"))
+}
+
+/// Pairs that no weight was fitted to.
+fn unseen() -> Vec<Pair> {
+    read(include_str!("unseen.tsv"))
+}
+
+fn read(table: &'static str) -> Vec<Pair> {
+    table.lines().filter(|line| !line.starts_with('#')).map(pair).collect()
 }
 
 fn pair(line: &'static str) -> Pair {
@@ -92,16 +100,27 @@ fn left_out() -> HashMap<&'static str, Weights> {
 fn weights(line: &'static str) -> (&'static str, Weights) {
     let (family, numbers) = line.split_once('\t').unwrap();
     let numbers: Vec<f64> = numbers.split('\t').map(|number| number.parse().unwrap()).collect();
-    let [issue, local_access, line, constant_word, spill, call, chain, missed_line, local_latency, global_latency] =
-        numbers[..]
+    let [
+        issue,
+        local_access,
+        loaded_line,
+        stored_line,
+        constant_word,
+        spill,
+        call,
+        chain,
+        missed_line,
+        local_latency,
+        global_latency,
+    ] = numbers[..]
     else {
         panic!("{line}")
     };
     let weights = Weights {
         issue,
         local_access,
-        loaded_line: line,
-        stored_line: line,
+        loaded_line,
+        stored_line,
         shared_pass: WEIGHTS.shared_pass,
         constant_word,
         spill,
@@ -145,41 +164,103 @@ fn measured_pairs_are_ordered_by_the_estimate() {
     let pairs = pairs();
     assert_eq!(pairs.len(), 170);
     let all = spearman(&pairs, |pair| pair.ratio(&WEIGHTS));
-    assert!(all >= 0.86, "{all}");
+    assert!(all >= 0.88, "{all}");
     let weights = left_out();
     let unseen = spearman(&pairs, |pair| pair.ratio(&weights[pair.family]));
-    assert!(unseen >= 0.8, "{unseen}");
+    assert!(unseen >= 0.83, "{unseen}");
+}
+
+#[test]
+fn unseen_pairs_are_ordered_by_the_estimate() {
+    let pairs = unseen();
+    assert_eq!(pairs.len(), 67);
+    let found = spearman(&pairs, |pair| pair.ratio(&WEIGHTS));
+    assert!(found >= 0.78, "{found}");
 }
 
 /// Holds refusals against the measurements: the slower pairs that are not refused, and the faster ones that are.
 fn mistakes(pairs: &[Pair], is_refused: impl Fn(&Pair) -> bool) -> [Vec<&str>; 2] {
     let slower = pairs.iter().filter(|pair| pair.measured < 0.97);
-    assert_eq!(slower.clone().count(), 21);
     let faster = pairs.iter().filter(|pair| pair.measured > 1.03);
     let missed = slower.filter(|pair| !is_refused(pair)).map(|pair| pair.name);
     let lost = faster.filter(|pair| is_refused(pair)).map(|pair| pair.name);
     [missed.collect(), lost.collect()]
 }
 
-/// Their frames exceed the L1 cache, which dynamic shared memory reduces to 28 KiB.
-const LOST: [&str; 3] = ["static_table_32_div_com_low", "static_table_32_div_mem_low", "static_table_32_div_lat_low"];
+/// The frames of the first three exceed the L1 cache, which dynamic shared memory reduces to 28 KiB. The others gain 4 to
+/// 9 %.
+const LOST: [&str; 6] = [
+    "static_table_32_div_com_low",
+    "static_table_32_div_mem_low",
+    "static_table_32_div_lat_low",
+    "select_write_16_uni_mem_low",
+    "static_table_16_uni_mem_low",
+    "static_table_32_uni_mem_low",
+];
 
 #[test]
 fn slower_edits_are_refused_and_few_faster_ones() {
     let pairs = pairs();
-    let [missed, lost] = mistakes(&pairs, |pair| pair.estimate.is_slower());
-    assert_eq!((missed, lost), (vec![], LOST.to_vec()));
+    let [missed, lost] = mistakes(&pairs, |pair| pair.estimate.is_slower() || pair.estimate.is_doubtful());
+    assert_eq!((missed, sorted(lost)), (vec![], sorted(LOST.to_vec())));
+}
+
+fn sorted(mut names: Vec<&str>) -> Vec<&str> {
+    names.sort_unstable();
+    names
 }
 
 #[test]
 fn families_are_judged_by_the_others() {
     let (pairs, weights) = (pairs(), left_out());
     let is_refused = |pair: &Pair| {
-        let cautious = Weights { loaded_line: LOADED_LINE, ..weights[pair.family] };
-        percent(pair.ratio(&cautious)) < 100
+        let cautious = cautious(weights[pair.family]);
+        let estimate = Estimate { cautious_percent: percent(pair.ratio(&cautious)), ..pair.estimate };
+        estimate.is_slower() || estimate.is_doubtful()
     };
     let [missed, lost] = mistakes(&pairs, is_refused);
-    assert_eq!((missed, lost), (vec!["stack_16_uni_mem_low"], LOST.to_vec()));
+    let expected = [&LOST[..], &["unroll_guard_32_uni_mem_high"]].concat();
+    assert_eq!((missed, sorted(lost)), (vec![], sorted(expected)));
+}
+
+#[test]
+fn few_unseen_edits_are_misjudged() {
+    let pairs = unseen();
+    let [missed, lost] = mistakes(&pairs, |pair| pair.estimate.is_slower() || pair.estimate.is_doubtful());
+    assert_eq!(missed, ["asian_basket_mc", "hex_encode"]);
+    assert_eq!(sorted(lost), ["householder_ls", "queue_bfs_grid", "queue_bfs_grid_2", "virtual_shapes"]);
+}
+
+#[test]
+fn what_adds_nothing_was_never_slower() {
+    let pairs = pairs();
+    let plain = || pairs.iter().filter(|pair| !pair.estimate.adds);
+    assert_eq!(plain().count(), 101);
+    assert!(plain().all(|pair| pair.measured >= 0.97 && !pair.estimate.is_doubtful()));
+}
+
+/// `loop_sentinel` of an adversary, 0.67× on an H100: its array moved to shared memory, which took the L1 cache from the
+/// rows that threads read one by one.
+#[test]
+fn a_small_gain_for_more_work_is_doubtful() {
+    let before = Counts {
+        warps: 4,
+        issued: 18_331,
+        integer: 11_461,
+        code: 2_111,
+        chain: 129_800,
+        local_accesses: 140,
+        local_lines: 188,
+        stored_lines: 40,
+        global_accesses: 151,
+        missed_lines: 60,
+        ..Counts::default()
+    };
+    let after = Counts { issued: 20_259, integer: 13_301, code: 2_359, chain: 125_420, shared_passes: 140, ..before };
+    let after = Counts { local_accesses: 0, local_lines: 0, stored_lines: 0, ..after };
+    let usage = |stack_frame| Usage { warps: 64, stack_frame, spilled: 0 };
+    let found = estimate(&Executed { before, after }, usage(64), usage(0), Arch::new(90)).unwrap();
+    assert!(found.is_doubtful() && !found.is_slower(), "{found:?}");
 }
 
 #[test]
@@ -188,7 +269,7 @@ fn an_edit_that_adds_nothing_is_not_refused() {
         let without = Counts { local_accesses: 0, local_lines: 0, stored_lines: 0, ..counts };
         let executed = Executed { before: counts, after: without };
         let found = estimate(&executed, usage, Usage { stack_frame: 0, ..usage }, Arch::new(90)).unwrap();
-        assert!(!found.is_slower() && found.cautious_percent >= 100, "{name} {found:?}");
+        assert!(!found.adds && !found.is_slower() && !found.is_doubtful(), "{name} {found:?}");
     }
 }
 
