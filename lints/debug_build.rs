@@ -41,14 +41,14 @@ fn check(unit: &TranslationUnit, is_debug: bool) -> Option<Finding> {
         return None;
     }
     let span = match &unit.code {
-        UnitCode::CudaFile { file, .. } => Span::line(file, 1),
+        UnitCode::CudaFile { file, .. } => Some(Span::whole_file(file)),
         UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => {
             text.span(0..1).or_else(|| unit.use_site.clone())
         }
         UnitCode::Machine(code) => Some(code.span.clone()),
     };
     let finding = Finding::new(format!("`{}` is a debug build (`-G`): every variable is in local memory", unit.name))
-        .primary(span.as_ref(), "compiled with `-G`")
+        .primary(span.as_ref(), "")
         .note("nothing else is checked in its kernels");
     Some(finding.help("drop `-G`; `-lineinfo` keeps source lines for profilers"))
 }

@@ -98,7 +98,7 @@ fn lost(cx: &UnitContext<'_>) -> Option<Finding> {
         return None;
     }
     let finding = Finding::new(format!("`{lost}` does not reach the code that runs"))
-        .primary(Span::line(file, 1).as_ref(), "compiled to PTX")
+        .primary(Some(&Span::whole_file(file)), "")
         .note("PTX does not keep such flags; the driver compiles it without them");
     Some(finding.help("limit the kernel: `__launch_bounds__(threads, blocks)` or `__maxnreg__(n)` are kept in PTX"))
 }
@@ -119,7 +119,7 @@ fn flag(cx: &UnitContext<'_>) -> Option<Finding> {
         return None;
     }
     let finding = Finding::new(format!("`{flag}` limits no kernel of `{}`: each has its own bound", cx.unit.name))
-        .primary(Span::line(file, 1).as_ref(), format!("compiled with `{flag}`"))
+        .primary(Some(&Span::whole_file(file)), "")
         .note("`ptxas` ignores the flag here; the front end may still optimise for it");
     Some(finding.help("drop the flag; more blocks in `__launch_bounds__` limit a kernel further"))
 }

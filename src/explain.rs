@@ -28,10 +28,19 @@ pub fn explain(name: Option<&str>) -> Result<String, UnknownLint> {
             Ok(format!("{} ({} by default)\n\n{documentation}\n", remark.name, remark_level(remark)))
         }
         (None, None) => {
-            let names = lmem_lints::names_with_levels().into_iter().filter(|name| *name != "warnings");
-            Err(UnknownLint { name: name.to_string(), near: nearest(name, names) })
+            let names: Vec<&'static str> =
+                lmem_lints::names_with_levels().into_iter().filter(|name| *name != "warnings").collect();
+            let near = nearest(name, names.iter().copied()).or_else(|| containing(name, &names));
+            Err(UnknownLint { name: name.to_string(), near })
         }
     }
+}
+
+/// The name that a word of the user's, such as `spills`, is a part of.
+fn containing(word: &str, names: &[&'static str]) -> Option<&'static str> {
+    let word = word.to_lowercase();
+    let stem = word.trim_end_matches('s');
+    names.iter().copied().find(|name| stem.len() > 3 && name.split('_').any(|part| part.trim_end_matches('s') == stem))
 }
 
 fn list() -> String {

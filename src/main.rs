@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 
 use cargo_lmem::check::{CheckError, Outcome, Surroundings, check_in};
 use cargo_lmem::cli::{
     CacheArgs, CacheCommand, Cargo, CheckArgs, ColorWhen, Command, DiffArgs, ExplainArgs, InitArgs, MeasureArgs,
-    MessageFormat, RunArgs,
+    MessageFormat, NotParsed, RunArgs,
 };
 use cargo_lmem::init::{Fate, InitError};
 use cargo_lmem::measure::{self, Bench};
@@ -37,7 +37,12 @@ enum Exit {
 }
 
 fn main() -> ExitCode {
-    let Cargo::Lmem(arguments) = Cargo::parse_from(cli::normalized(std::env::args_os()));
+    let Cargo::Lmem(arguments) = match cli::parsed(&cli::normalized(std::env::args_os())) {
+        Ok(arguments) => arguments,
+        Err(NotParsed::Foreign(mistyped)) => return done(complain_of(&mistyped)),
+        // It prints the mistake or the help, and ends the process.
+        Err(NotParsed::Other(error)) => error.exit(),
+    };
     // The worker is killed by its parent, and must start quickly.
     if let Some(Command::NvrtcWorker) = arguments.command {
         return done(compile::nvrtc_worker().map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean));
@@ -58,7 +63,7 @@ fn main() -> ExitCode {
     let cancel = Arc::new(AtomicBool::new(false));
     install_handler(&cancel);
     done(match arguments.command {
-        None => match mistaken_command(&arguments.check) {
+        None => match mistaken_word(&arguments.check) {
             Some(exit) => exit,
             None => run_check(&arguments.check, &cancel),
         },
@@ -121,11 +126,14 @@ fn run_program(arguments: &RunArgs, cancel: &AtomicBool) -> ExitCode {
     }
 }
 
-fn mistaken_command(arguments: &CheckArgs) -> Option<Exit> {
+fn mistaken_word(arguments: &CheckArgs) -> Option<Exit> {
     let folder = std::env::current_dir().ok()?;
-    let cli::NoCommand { message, hint } = cli::mistaken_command(arguments, &folder)?;
+    cli::mistaken_word(arguments, &folder).map(|mistyped| complain_of(&mistyped))
+}
+
+fn complain_of(cli::Mistyped { message, hint }: &cli::Mistyped) -> Exit {
     say::line(&format!("error: {message}\nhint: {hint}"));
-    Some(Exit::Usage)
+    Exit::Usage
 }
 
 /// Reports an unwritable output file before the run instead of after it.

@@ -35,6 +35,13 @@ const TYPED: &[Mistake] = &[
     typed("lmem --archs sm_90", 2, "unexpected argument '--archs'", "'--arch'"),
     typed("lmem --arch sm_banana", 2, "`sm_banana` is not an architecture", "sm_"),
     typed("lmem --arch 90a0b", 2, "`90a0b` is not an architecture", "sm_"),
+    typed("lmem --arch sm90", 2, "`sm90` is not an architecture", "did you mean `sm_90`?"),
+    typed("lmem --arch h100", 2, "`h100` is not an architecture", "says what a GPU is: 9.0 is `sm_90`"),
+    typed("lmem src --arch sm_80 sm_90", 2, "no file or folder `sm_90`", "separated by commas: `--arch sm_80,sm_90`"),
+    typed("lmem -arch=sm_90 src", 2, "`-arch` is an option of nvcc", "`--arch sm_90`"),
+    typed("lmem -O3 src", 2, "`-O3` is an option of nvcc", "`--nvcc-flags \"-O3\"`"),
+    typed("lmem --format json", 2, "there is no option `--format`", "`--message-format json`"),
+    typed("lmem explain spills", 2, "there is no lint `spills`", "did you mean `register_spill`?"),
     typed("lmem -D dynamic_indx", 2, "there is no lint `dynamic_indx`", "did you mean `dynamic_index`?"),
     typed("lmem -D Rolled_loop", 2, "there is no lint `Rolled_loop`", "did you mean `rolled_loop`?"),
     typed("lmem -D usedouble", 2, "there is no lint `usedouble`", "`-D usedouble=1` defines a macro"),
@@ -162,7 +169,7 @@ const COMPILED: &[Mistake] = &[
     },
     Mistake {
         files: &[("a.cu", KERNEL), ("b.cu", "__global__ void g() {}\n")],
-        ..typed("lmem --arch sm_50", 4, "has no architecture `sm_50`", "it compiles for sm_")
+        ..typed("lmem --arch sm_50", 2, "has no architecture `sm_50`", "it compiles for sm_")
     },
     Mistake {
         files: &[("a.cu", "// lmem: allow(dynamic_index)\n__global__ void g() {}\n")],

@@ -180,12 +180,15 @@ impl JudgedBudget {
     }
 
     /// Settings whose pattern matches no kernel of the run. A workspace setting may be for a package outside the
-    /// selection.
-    pub fn unmatched_settings(&self, workspace: &Workspace) -> Vec<Unmatched> {
+    /// selection: with `some_packages` it is passed over.
+    pub fn unmatched_settings(&self, workspace: &Workspace, some_packages: bool) -> Vec<Unmatched> {
         let is_whole = |manifest: &PathBuf| {
             let folder = manifest.parent();
             let is_of_package = workspace.packages.iter().any(|package| folder == Some(&package.root));
-            is_of_package || workspace.packages.len() != 1
+            match some_packages {
+                true => is_of_package && folder != Some(&workspace.root),
+                false => is_of_package || workspace.packages.len() != 1,
+            }
         };
         let mut rules: Vec<&BudgetRule> = workspace.files.iter().flat_map(|file| &file.config.budgets).collect();
         rules.retain(|rule| is_whole(&rule.manifest));

@@ -67,7 +67,11 @@ impl<'a> Early<'a> {
         let reports = unit.iter().filter_map(|index| reports[*index].as_ref());
         let mut reports: Vec<UnitReport> = reports.map(findings_of).collect();
         // A part of the run: an unused comment is none yet.
-        suppress(&jobs, &mut reports, Extent { workspace: self.workspace, some_kernels: true, some_files: true });
+        suppress(
+            &jobs,
+            &mut reports,
+            Extent { workspace: self.workspace, some_kernels: true, some_files: true, some_packages: false },
+        );
         let leveled = |job: &Job<'_>, report: UnitReport| -> Vec<Diagnostic> {
             let findings = report.diagnostics.into_iter();
             findings.filter_map(|found| leveled_by_place(found, job, self.arguments, self.workspace)).collect()

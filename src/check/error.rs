@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use cuda_toolkit::ToolkitError;
+use lmem_base::gpu::ArchError;
 use lmem_base::level::Level;
 use lmem_project::build_flags::CaptureError;
 use lmem_project::config::ConfigError;
@@ -53,6 +54,11 @@ pub enum CheckError {
         /// Names of the existing kernels.
         names: Vec<String>,
     },
+    #[error(transparent)]
+    Arch(#[from] ArchError),
+    /// No unit could be compiled, because the toolkit lacks what `--arch` names.
+    #[error("{message}")]
+    NoArchitecture { message: String, hints: Vec<String> },
     #[error("interrupted")]
     Interrupted,
 }
@@ -68,6 +74,13 @@ impl CheckError {
             Self::Discover(DiscoverError::NoManifest(_)) => {
                 vec!["an empty `lmem.toml` makes a folder a project without Cargo, as of CMake".to_string()]
             }
+            Self::Arch(error) if error.meant().is_none() => {
+                vec![
+                    "`nvidia-smi --query-gpu=name,compute_cap --format=csv` says what a GPU is: 9.0 is `sm_90`"
+                        .to_string(),
+                ]
+            }
+            Self::NoArchitecture { hints, .. } => hints.clone(),
             Self::NoLint { name, level: Level::Deny, .. } => {
                 vec![format!("`-D {name}=1` defines a macro, as for compilers")]
             }

@@ -12,6 +12,7 @@ use lmem_base::process;
 use lmem_base::source::Span;
 use lmem_unit::{CompilerMessage, TranslationUnit, UnitCode};
 
+use super::CheckError;
 use super::unit::{UnitReport, flag_origin};
 
 /// Limit on locations that are listed besides the first.
@@ -141,6 +142,25 @@ pub fn one_for_each_cause(reports: &mut [UnitReport], toolkit: &Toolkit, cancel:
     }
 }
 
+/// The error of a run in which nothing was compiled but for `typed`, architectures of the command line that the toolkit
+/// lacks.
+pub fn no_such_architecture(reports: &[UnitReport], typed: &[String]) -> Option<CheckError> {
+    let is_lacking = |diagnostic: &Diagnostic| {
+        let name = diagnostic.message.strip_suffix('`').and_then(|text| text.split_once(LACKS));
+        name.is_some_and(|(_, name)| typed.iter().any(|typed| typed == name))
+    };
+    let mut diagnostics =
+        reports.iter().flat_map(|report| &report.diagnostics).filter(|one| is_failure(one)).peekable();
+    let first = *diagnostics.peek()?;
+    (reports.iter().all(|report| report.failed) && diagnostics.all(is_lacking)).then(|| CheckError::NoArchitecture {
+        message: first.message.clone(),
+        hints: first.notes.iter().cloned().chain(first.help.iter().map(|help| help.message.clone())).collect(),
+    })
+}
+
+/// Between the toolkit's version and the name of an architecture.
+const LACKS: &str = " has no architecture `";
+
 fn is_failure(diagnostic: &Diagnostic) -> bool {
     diagnostic.severity == Severity::Error && !matches!(diagnostic.code, Code::Lint(_))
 }
@@ -158,7 +178,7 @@ fn also_at(own: Option<&Span>, places: Vec<Option<Span>>) -> Option<String> {
 
 /// Turns the error into one without a location, since no file causes it.
 fn unknown_architecture(diagnostic: &mut Diagnostic, name: &str, toolkit: &Toolkit, known: &[String]) {
-    diagnostic.message = format!("CUDA {} has no architecture `{name}`", toolkit.version);
+    diagnostic.message = format!("CUDA {}{LACKS}{name}`", toolkit.version);
     diagnostic.primary = None;
     diagnostic.notes.clear();
     if !known.is_empty() {

@@ -25,6 +25,8 @@ pub enum Known {
         older: Result<Baseline, BaselineError>,
         /// The command line names architectures, and the project may have others.
         is_typed: bool,
+        /// The settings name it, so that later runs compare with it.
+        is_configured: bool,
     },
 }
 
@@ -50,9 +52,10 @@ impl Known {
             (false, None) => Ok(Self::Nothing),
             (false, Some(path)) => Baseline::read(&path).map(Self::Compare),
             (true, path) => {
+                let is_configured = path.is_some() && arguments.baseline.is_none();
                 let path = path.unwrap_or_else(|| workspace.root.join(DEFAULT_NAME));
                 let older = Baseline::read(&path);
-                Ok(Self::Write { path, older, is_typed: !arguments.arch.is_empty() })
+                Ok(Self::Write { path, older, is_typed: !arguments.arch.is_empty(), is_configured })
             }
         }
     }
@@ -91,7 +94,9 @@ impl Known {
                 }
                 report.summary.baseline = Some(tally);
             }
-            Self::Write { path, older, is_typed } => {
+            Self::Write { path, older, is_typed, is_configured } => {
+                let is_kept = |diagnostic: &&Diagnostic| matches!(diagnostic.code, Code::Lint(lint) if lint != BUDGET);
+                let count = report.diagnostics.iter().filter(is_kept).count();
                 let mut baseline = Baseline::to_keep(&report.diagnostics);
                 match older {
                     Ok(older) if !is_whole => baseline.keep(older),
@@ -100,8 +105,13 @@ impl Known {
                     _ => {}
                 }
                 baseline.write(&path)?;
-                let (count, name) = (plural(baseline.len() as u64, "finding"), display_path(&path, &workspace.root));
-                talk.note(&format!("wrote {count} to `{name}`; `--baseline {name}` shows what is new beside them"));
+                let (count, name) = (plural(count as u64, "finding"), display_path(&path, &workspace.root));
+                talk.note(&match is_configured {
+                    true => format!("wrote {count} to `{name}`"),
+                    false => format!(
+                        "wrote {count} to `{name}`; `baseline = \"{name}\"` in the settings hides them from now on"
+                    ),
+                });
                 report.diagnostics.retain(|diagnostic| match diagnostic.code {
                     Code::Lint(lint) => lint == BUDGET,
                     _ => true,

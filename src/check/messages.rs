@@ -88,10 +88,10 @@ fn plain(unit: &TranslationUnit, code: Code, message: String) -> Diagnostic {
     }
 }
 
-/// The first line of a file; for a kernel string, its start; for machine code, its name in Rust code.
+/// The whole of a file; for a kernel string, its start; for machine code, its name in Rust code.
 pub fn start_of(unit: &TranslationUnit) -> Option<Span> {
     match &unit.code {
-        UnitCode::CudaFile { file, .. } => Span::line(file, 1),
+        UnitCode::CudaFile { file, .. } => Some(Span::whole_file(file)),
         // A text from a fatbin is in no readable file.
         UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => {
             text.span(0..1).or_else(|| unit.use_site.clone())

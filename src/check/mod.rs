@@ -299,10 +299,14 @@ fn check_once(
     if let Some(toolkit) = jobs.first().map(|job| &job.target.toolkit) {
         failures::one_for_each_cause(&mut reports, toolkit, cancel);
     }
+    if let Some(error) = failures::no_such_architecture(&reports, &architectures) {
+        return Err(error);
+    }
     let extent = suppress::Extent {
         workspace: &workspace,
         some_kernels: shared.kernels.is_some() || was_interrupted || !extraction.unread.is_empty(),
-        some_files: !arguments.paths.is_empty() || !arguments.package.is_empty() || partition.is_some(),
+        some_files: !arguments.paths.is_empty() || partition.is_some(),
+        some_packages: !arguments.package.is_empty(),
     };
     // The kernel may be in another machine's part, or in a file that was not read.
     let may_be_unmatched = !was_interrupted && partition.is_none() && extraction.unread.is_empty();
@@ -322,7 +326,8 @@ fn check_once(
     let listed = arguments.kernels.then(|| kernels::version(&jobs, &reports));
     let listed = listed.map(|version| version.with_files(|file| display_path(Path::new(file), &workspace.root)));
     let mut kernels = surroundings.compares_kernels.then(|| kernels::version(&jobs, &reports));
-    let summary = Summary { partition, flag_advice, ..summarize(&jobs, &reports) };
+    let silenced = suppressions.iter().map(|suppression| suppression.silenced).sum();
+    let summary = Summary { partition, flag_advice, silenced, ..summarize(&jobs, &reports) };
     let failing = jobs.iter().zip(&reports).filter(|(_, report)| report.failed).map(|(job, _)| job.unit.path());
     let mut failing: BTreeSet<PathBuf> = failing.chain(not_analysed::unread_files(&extraction)).collect();
     let diagnostics = jobs.iter().zip(&mut reports).map(|(job, report)| {

@@ -20,7 +20,7 @@ use super::unit::UnitReport;
 use super::{CheckError, Outcome, Surroundings, Talk, check_once};
 use crate::cli::CheckArgs;
 use crate::gate::{Against, Baseline};
-use crate::git::{Changes, Checkout, GitError, Repository};
+use crate::git::{Changes, Checkout, GitError, Repository, TreeEntry};
 
 /// The files of a revision, which are checked in place of the user's.
 #[derive(Debug, Clone)]
@@ -163,6 +163,7 @@ impl Since {
             Some(commit) => (repository.files_of(commit)?, repository.changes_since(commit, arguments.staged)?),
             None => (Vec::new(), Changes::default()),
         };
+        missing_path(arguments, &current, &name, &repository, &files)?;
         let mut checkouts = vec![Checkout::new(&repository, &files, "revision", &cache_root)?];
         if arguments.staged {
             checkouts.push(Checkout::new(&repository, &repository.staged_files()?, "staged", &cache_root)?);
@@ -445,6 +446,28 @@ fn moved(path: &Path, from: &Path, to: &Path) -> PathBuf {
 fn is_setting(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     matches!(name, "Cargo.toml" | "lmem.toml" | "compile_commands.json") || path.contains(".cargo/config")
+}
+
+/// What a path that does not exist was meant as.
+fn missing_path(
+    arguments: &CheckArgs,
+    current: &Path,
+    revision: &str,
+    repository: &Repository<'_>,
+    files: &[TreeEntry],
+) -> Result<(), GitError> {
+    let mut paths = arguments.paths.iter().filter(|_| !arguments.staged);
+    let Some(typed) = paths.find(|path| !current.join(path).exists()) else { return Ok(()) };
+    let path = normalize(&current.join(typed));
+    let relative = path.strip_prefix(&repository.top).ok().and_then(Path::to_str);
+    if relative.is_some_and(|relative| files.iter().any(|file| file.path == relative)) {
+        return Err(GitError::Gone { path: typed.clone(), revision: revision.to_string() });
+    }
+    match typed.to_str() {
+        Some(name) if repository.commit(name).is_ok() => Err(GitError::SecondRevision(name.to_string())),
+        // Discovery says that there is no such file.
+        _ => Ok(()),
+    }
 }
 
 /// The folder where the search for the repository starts: that of the first path, otherwise of the manifest, otherwise

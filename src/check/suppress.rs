@@ -26,6 +26,8 @@ pub struct Extent<'a> {
     pub some_kernels: bool,
     /// Only some files were checked: the same holds for headers.
     pub some_files: bool,
+    /// Only some packages were checked, and all files of these.
+    pub some_packages: bool,
 }
 
 /// The effect of comments on the findings.
@@ -54,7 +56,8 @@ pub fn suppress(jobs: &[Job<'_>], reports: &mut [UnitReport], extent: Extent<'_>
         report.diagnostics.retain(|diagnostic| !is_allowed(diagnostic, job, &mut directives));
     }
     let unused = if failed || extent.some_kernels { Vec::new() } else { directives.unused() };
-    let is_known = |directive: &Directive| !(extent.some_files && texts.headers.contains(&directive.span.file.path));
+    let is_part = extent.some_files || extent.some_packages;
+    let is_known = |directive: &Directive| !(is_part && texts.headers.contains(&directive.span.file.path));
     let unused = unused.into_iter().filter(|(directive, _)| is_known(directive));
     let unused = unused.filter_map(|(directive, lints)| unused_directive(directive, &lints, jobs));
     let mut said: Vec<Diagnostic> = directives.errors().iter().map(misunderstood).chain(unused).collect();
@@ -62,7 +65,7 @@ pub fn suppress(jobs: &[Job<'_>], reports: &mut [UnitReport], extent: Extent<'_>
         let unused_budgets = budgets.unused_comments(&directives).into_iter().filter(|directive| is_known(directive));
         said.extend(unused_budgets.map(|directive| unused_budget(&directive.span)));
         if !extent.some_files {
-            let unmatched = budgets.unmatched_settings(extent.workspace);
+            let unmatched = budgets.unmatched_settings(extent.workspace, extent.some_packages);
             said.extend(unmatched.iter().map(|setting| remarks::unmatched(setting, &extent.workspace.root)));
         }
     }

@@ -117,6 +117,7 @@ pub fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
         not_analysed: 0,
         partition: None,
         architectures,
+        toolkit: jobs.first().map(|job| job.target.toolkit.number.to_string()).unwrap_or_default(),
         ..Summary::default()
     }
 }

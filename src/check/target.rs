@@ -27,7 +27,7 @@ pub fn typed(names: &[String]) -> Result<Vec<String>, CheckError> {
             "native" => native().ok_or_else(|| {
                 CheckError::Usage("`--arch native`: `nvidia-smi` names no GPU on this machine".to_string())
             })?,
-            name => name.parse::<Arch>().map_err(|error| CheckError::Usage(error.to_string()))?.to_string(),
+            name => name.parse::<Arch>()?.to_string(),
         };
         if !architectures.contains(&architecture) {
             architectures.push(architecture);
@@ -95,7 +95,7 @@ mod tests {
     fn names_are_checked_and_made_alike() {
         let names = |text: &[&str]| typed(&text.iter().map(|name| name.to_string()).collect::<Vec<_>>());
         assert_eq!(names(&["90", "sm_90", "sm_120a"]).unwrap(), ["sm_90", "sm_120a"]);
-        assert!(matches!(names(&["hopper"]), Err(CheckError::Usage(_))));
+        assert!(matches!(names(&["hopper"]), Err(CheckError::Arch(_))));
         assert!(names(&[]).unwrap().is_empty());
     }
 

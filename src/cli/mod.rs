@@ -3,6 +3,7 @@
 mod completions;
 mod diff;
 mod flags;
+mod foreign;
 mod manual;
 mod measure;
 mod output;
@@ -18,11 +19,12 @@ use lmem_project::discover::Scope;
 
 pub use completions::completions;
 pub use diff::DiffArgs;
+pub use foreign::{NotParsed, parsed};
 pub use manual::manual;
 pub use measure::MeasureArgs;
 pub use output::{Output, targets};
 pub use partition::Partition;
-pub use words::{NoCommand, mistaken_command, normalized};
+pub use words::{Mistyped, mistaken_word, normalized};
 
 /// Entry for `cargo lmem …`: cargo runs `cargo-lmem lmem …`.
 #[derive(Debug, Parser)]

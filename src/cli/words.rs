@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::CommandFactory;
 
+use lmem_base::gpu::Arch;
 use lmem_base::words::nearest;
 
 use super::{CheckArgs, Lmem};
@@ -23,28 +24,37 @@ pub fn normalized(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString
     arguments
 }
 
-/// A word that was probably meant as a command, and what to do: it is neither a command nor a path.
+/// A word or an option that was meant as something else, and what to type.
 #[derive(Debug, PartialEq, Eq)]
-pub struct NoCommand {
+pub struct Mistyped {
     pub message: String,
     pub hint: String,
 }
 
-/// Checks whether the first path, given without a command, is no path.
-pub fn mistaken_command(arguments: &CheckArgs, folder: &Path) -> Option<NoCommand> {
+/// Checks whether the first path, given without a command, is no path, or another one is an architecture.
+pub fn mistaken_word(arguments: &CheckArgs, folder: &Path) -> Option<Mistyped> {
+    let mut names = arguments.paths.iter().filter_map(|path| plain_word(path));
+    let arch = names.find(|name| name.parse::<Arch>().is_ok() && !folder.join(name).exists());
+    if let Some(arch) = arch {
+        let all: Vec<&str> = arguments.arch.iter().map(String::as_str).chain([arch]).collect();
+        return Some(Mistyped {
+            message: format!("there is no file or folder `{arch}`"),
+            hint: format!("architectures are separated by commas: `--arch {}`", all.join(",")),
+        });
+    }
     let word = arguments.paths.first().and_then(|path| plain_word(path))?;
     if folder.join(word).exists() {
         return None;
     }
     let commands = command_names();
     if commands.iter().any(|name| name == word) {
-        return Some(NoCommand {
+        return Some(Mistyped {
             message: format!("`{word}` has to come before all options"),
             hint: format!("`cargo lmem {word} …`"),
         });
     }
     let near = nearest(word, commands.iter().map(String::as_str));
-    Some(NoCommand {
+    Some(Mistyped {
         message: match near {
             Some(near) => format!("there is no command, file or folder `{word}`: did you mean `{near}`?"),
             None => format!("there is no command, file or folder `{word}`"),
@@ -98,7 +108,7 @@ mod tests {
         let mistake = |text: &str| {
             let super::super::Cargo::Lmem(arguments) =
                 super::super::Cargo::try_parse_from(normalized(text.split(' ').map(OsString::from))).unwrap();
-            mistaken_command(&arguments.check, folder.path()).map(|mistake| mistake.message)
+            mistaken_word(&arguments.check, folder.path()).map(|mistake| mistake.message)
         };
         assert_eq!(
             mistake("cargo-lmem chekc").as_deref(),
@@ -108,5 +118,9 @@ mod tests {
         assert_eq!(mistake("cargo-lmem -q check").as_deref(), Some("`check` has to come before all options"));
         assert_eq!(mistake("cargo-lmem kernels"), None);
         assert_eq!(mistake("cargo-lmem no/such.cu"), None);
+        assert_eq!(
+            mistake("cargo-lmem kernels --arch sm_80 sm_90").as_deref(),
+            Some("there is no file or folder `sm_90`")
+        );
     }
 }

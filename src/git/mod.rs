@@ -55,6 +55,10 @@ pub enum GitError {
     NoManifest(PathBuf),
     #[error("`{}` is not staged", .0.display())]
     NotStaged(PathBuf),
+    #[error("`{0}` is a second revision")]
+    SecondRevision(String),
+    #[error("`{}` is gone since `{revision}`", path.display())]
+    Gone { path: PathBuf, revision: String },
     #[error("`{0}`: the branches have no commit in common")]
     NoAncestor(String),
     #[error("{count} not merged yet: `{first}`", count = plural(*.count as u64, "file is", "files are"))]
@@ -79,6 +83,12 @@ impl GitError {
             Self::NotFetched(_) => {
                 "`git fetch --unshallow` brings it; in CI, let the checkout fetch it (`fetch-depth: 0`)"
             }
+            Self::UnknownRevision(name) if Path::new(name).exists() => {
+                return vec![format!("it is a path: a revision stands before paths, as in `HEAD {name}`")];
+            }
+            Self::UnknownRevision(name) if is_range(name) => ONE_REVISION,
+            Self::SecondRevision(_) => ONE_REVISION,
+            Self::Gone { .. } => "name its folder: kernels that are gone are shown with the others of it",
             Self::UnknownRevision(_) => "`git fetch` brings branches of others, as `origin/main`",
             Self::NoCommit => "`--staged` and `cargo lmem diff` compare with an empty tree",
             Self::NoManifest(_) | Self::NotStaged(_) => "`git add` puts it into the next commit",
@@ -87,6 +97,13 @@ impl GitError {
         };
         vec![hint.to_string()]
     }
+}
+
+const ONE_REVISION: &str = "the working tree is compared with one revision: check the other one out";
+
+/// Whether the text is `A..B` or `A...B`. `A...` is a revision here: where the branch left `A`.
+fn is_range(name: &str) -> bool {
+    name.split_once("..").is_some_and(|(first, last)| !first.is_empty() && !last.trim_start_matches('.').is_empty())
 }
 
 /// A file in git's view.

@@ -6,12 +6,12 @@ use std::io;
 use serde::Serialize;
 
 use lmem_base::comparison::{ChangeKind, KernelChange, KernelComparison, KernelFootprint};
-use lmem_base::diagnostic::{Report, SinceTally};
+use lmem_base::diagnostic::{Code, Diagnostic, Report, Severity, SinceTally};
 use lmem_base::words::plural;
 
-use super::Context;
 use super::figures::{align, shorten};
 use super::markdown::{cell, findings};
+use super::{Context, human};
 use crate::cli::MessageFormat;
 
 /// Limit on the rows of a page. A comment on GitHub takes 65536 characters.
@@ -33,8 +33,31 @@ pub(super) fn render(
             writeln!(out)
         }
         MessageFormat::Markdown => out.write_all(page(comparison, report).as_bytes()),
-        _ => out.write_all(table(comparison, report, cx.limit).as_bytes()),
+        _ => {
+            // Compilers' messages stand before the figures of what compiled.
+            let errors = report.diagnostics.iter().filter(|diagnostic| is_failure(diagnostic)).cloned().collect();
+            human::render(&Report { diagnostics: errors, ..Report::default() }, cx, out)?;
+            out.write_all(table(comparison, report, cx.limit).as_bytes())?;
+            new_or_worse(&report.diagnostics, cx.limit).iter().try_for_each(|line| writeln!(out, "{line}"))
+        }
     }
+}
+
+fn is_failure(diagnostic: &Diagnostic) -> bool {
+    diagnostic.severity == Severity::Error && !matches!(diagnostic.code, Code::Lint(_))
+}
+
+/// A line for each finding of the change.
+fn new_or_worse(diagnostics: &[Diagnostic], limit: Option<usize>) -> Vec<String> {
+    let findings = diagnostics.iter().filter(|diagnostic| matches!(diagnostic.code, Code::Lint(_)));
+    let mut lines: Vec<String> = findings.map(super::line).collect();
+    let more = limit.and_then(|limit| lines.len().checked_sub(limit)).filter(|more| *more > 0);
+    lines.truncate(limit.unwrap_or(usize::MAX));
+    lines.extend(more.map(|more| format!("… and {}; `-v` shows all", plural(more as u64, "more finding"))));
+    if !lines.is_empty() {
+        lines.insert(0, "\nnew or worse:".to_string());
+    }
+    lines
 }
 
 #[derive(Serialize)]
@@ -65,6 +88,9 @@ fn tally(comparison: &KernelComparison, report: &Report) -> String {
     if comparison.kernels.is_empty() {
         return match comparison.unchanged {
             0 => format!("no kernel to compare with {against}"),
+            _ if !comparison.not_compiled.is_empty() => {
+                format!("no kernel that compiled differs from {against}: {unchanged} unchanged{architectures}")
+            }
             _ => format!("no kernel differs from {against}: {unchanged} unchanged{architectures}"),
         };
     }
@@ -312,6 +338,9 @@ old       kernels/a.cu    sm_90         removed         16 B           0 B      
 3 kernels differ from `main` (0123456789) for sm_80, sm_90: 1 with more local memory, 1 new, 1 removed; 7 kernels unchanged
 does not compile, and is not compared: `kernels/b.cu`
 
+new or worse:
+kernels/running_mean.cu:3:11: warning: `window` (`float[32]`, 128 B) is in local memory: dynamically indexed [dynamic_index]
+
 "#]]
         );
     }
@@ -360,6 +389,9 @@ does not compile, and is not compared: `kernels/b.cu`
         let comparison = KernelComparison { revision: "HEAD".to_string(), unchanged: 2, ..KernelComparison::default() };
         let text = table(&comparison, &Report::default(), None);
         assert_eq!(text, "no kernel differs from an empty tree: 2 kernels unchanged\n");
+        let failing = BTreeSet::from(["a.cu".to_string()]);
+        let failed = KernelComparison { not_compiled: failing, ..comparison.clone() };
+        assert!(table(&failed, &Report::default(), None).starts_with("no kernel that compiled differs from"));
         let none = KernelComparison { unchanged: 0, ..comparison };
         assert!(page(&none, &Report::default()).contains("No kernel to compare with an empty tree."));
     }

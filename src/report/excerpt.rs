@@ -187,11 +187,13 @@ pub(super) fn is_unsafe(character: char) -> bool {
     reorders || controls
 }
 
-/// The bytes of a span without trailing line ends.
+/// The bytes of a span on its first line. What it marks begins there; a text that is put together from pieces may end
+/// pages below.
 fn visible(span: &Span) -> Range<usize> {
     let range = position::range(span);
     let text = &span.file.text()[range.clone()];
-    range.start..range.start + text.trim_end_matches(['\r', '\n']).len()
+    let first = text.split(['\r', '\n']).next().unwrap_or(text);
+    range.start..range.start + first.len()
 }
 
 /// Labelled lines (from 1) and their neighbours: codespan shows a single line between two labelled ones.

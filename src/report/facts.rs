@@ -10,7 +10,7 @@ use lmem_base::words::plural;
 use super::Context;
 use super::figures::{Figures, shorten};
 use super::position::place;
-use super::suggestion::changes;
+use super::suggestion::{changes, shown_by_runs};
 use crate::gate;
 
 /// Limit on kernels whose loading places are listed, and on places of one kernel.
@@ -74,7 +74,10 @@ pub(super) fn titled(diagnostic: &Diagnostic, suggestion: &Suggestion) -> (Strin
     if !suggestion.is_proven() {
         return (format!("{} (not verified)", suggestion.title), None);
     }
-    let proof = Figures::new(kernels(diagnostic), Some(suggestion)).text();
+    let figures = Figures::new(kernels(diagnostic), Some(suggestion)).text();
+    let runs = shown_by_runs(suggestion);
+    let separator = if figures.as_ref().is_some_and(|figures| figures.contains('\n')) { "\n" } else { "; " };
+    let proof = figures.into_iter().chain(runs).reduce(|figures, runs| figures + separator + &runs);
     let short = match proof.as_deref().filter(|proof| !proof.contains('\n')) {
         Some(proof) => format!("{} (verified by recompiling: {proof})", suggestion.title),
         None => format!("{} (verified by recompiling)", suggestion.title),

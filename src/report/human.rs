@@ -42,6 +42,9 @@ fn left_out(count: usize) -> String {
 pub(super) fn text(diagnostic: &Diagnostic, cx: &Context) -> String {
     let excerpts = Excerpts::new(&spans(diagnostic), cx.width.saturating_sub(GUTTER).max(MIN_WIDTH));
     let mut text = part(&shown(diagnostic, &excerpts), &excerpts, cx.color);
+    if let Some(file) = diagnostic.primary.as_ref().filter(|label| label.span.is_whole_file()) {
+        text = with_file(&text, &file.span.file.display);
+    }
     if let Some(kernel) = Figures::new(facts::kernels(diagnostic), None).kernel() {
         text = with_kernel(&text, &kernel);
     }
@@ -68,6 +71,14 @@ pub(super) fn text(diagnostic: &Diagnostic, cx: &Context) -> String {
     text
 }
 
+/// Adds a location line below the message, for a file without a line that is to blame.
+fn with_file(text: &str, name: &str) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+    let notes = lines.iter().position(|line| without_colors(line).trim_start().starts_with("= "));
+    lines.insert(notes.unwrap_or(lines.len()), format!(" ┌─ {}", clean(name)));
+    lines.iter().fold(String::new(), |text, line| text + line + "\n")
+}
+
 /// Adds the name of the only kernel to the location line.
 fn with_kernel(text: &str, kernel: &str) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
@@ -87,7 +98,8 @@ fn shown(diagnostic: &Diagnostic, excerpts: &Excerpts) -> Shown<usize> {
         Severity::Warning => Level::Warning,
         Severity::Error => Level::Error,
     };
-    let primary = diagnostic.primary.iter().filter_map(|label| mark(label, LabelStyle::Primary, excerpts));
+    let primary = diagnostic.primary.iter().filter(|label| !label.span.is_whole_file());
+    let primary = primary.filter_map(|label| mark(label, LabelStyle::Primary, excerpts));
     let secondary = diagnostic.secondary.iter();
     let secondary = secondary.filter_map(|label| mark(label, style(label, &diagnostic.secondary), excerpts));
     let notes = facts::notes_for_people(diagnostic);
@@ -315,10 +327,21 @@ help: index with the loop counter and unroll
     }
 
     #[test]
+    fn a_whole_file_has_no_line() {
+        let file = SourceFile::from_text("k.cu", "#include <x.h>\n");
+        let label = Label { span: Span::whole_file(&file), text: String::new() };
+        let odd = Diagnostic {
+            notes: vec!["as built".to_string()],
+            ..samples::diagnostic(Code::Tool("odd"), "it is for debugging", label)
+        };
+        assert_eq!(human(vec![odd]), "warning[odd]: it is for debugging\n ┌─ k.cu\n = as built\n\n");
+    }
+
+    #[test]
     fn odd_spans_are_drawn() {
         let file = SourceFile::from_text("odd.cu", "\tint a;\r\n/* é */ int b[2] = {\n  1,\n  2 };\r\n\u{1b}[31mend");
         let end = file.text().len();
-        let ranges = [0..0, 1..8, 8..10, 8..9, 22..45, end..end, end - 3..end + 40, 15..16];
+        let ranges = [0..1, 1..8, 8..10, 8..9, 22..45, end..end, end - 3..end + 40, 15..16];
         let labels = ranges.map(|range| Label { span: Span::new(&file, range.clone()), text: format!("{range:?}") });
         let [primary, secondary @ ..] = labels;
         let odd = samples::diagnostic(Code::Tool("odd"), "odd\u{7} spans", primary);
@@ -327,23 +350,21 @@ help: index with the loop counter and unroll
             str![[r#"
 warning[odd]: odd? spans
   ┌─ odd.cu:1:1
-1 │         int a;
-  │     ^^^^------^ 8..9
-  │     │   │
-  │     │   1..8
-  │     0..0
-  │ ╭────────────'
-2 │ │   /* é */ int b[2] = {
-  │ │        - 15..16
-  │ ╰───' 8..10
-  │   ╭─────────────'
-3 │   │   1,
-4 │   │   2 };
-5 │   │ ?[31mend
-  │   │      ---^ 52..52
-  │   │      │
-  │   │      49..92
-  │   ╰─' 22..45
+1 │     int a;
+  │ ^^^^------^
+  │ │   │
+  │ │   │     8..10
+  │ │   │     8..9
+  │ │   1..8
+  │ 0..1
+2 │ /* é */ int b[2] = {
+  │      -      -------- 22..45
+  │      │
+  │      15..16
+5 │ ?[31mend
+  │      ---^ 52..52
+  │      │
+  │      49..92
 
 
 "#]]
@@ -379,7 +400,8 @@ warning[long]: a long line
             for end in 0..=file.text().len() + 2 {
                 let label = Label { span: Span::new(&file, start..end), text: "here".to_string() };
                 let text = human(vec![samples::diagnostic(Code::Tool("all"), "a message", label)]);
-                assert!(text.contains(" here\n"), "{start}..{end}: {text}");
+                let is_whole = (start, end) == (0, 0);
+                assert!(text.contains(if is_whole { "┌─ all.cu\n" } else { " here\n" }), "{start}..{end}: {text}");
             }
         }
     }

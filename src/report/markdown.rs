@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::io;
 
-use lmem_base::diagnostic::{Code, Diagnostic, Report, ResourceUsage};
+use lmem_base::diagnostic::{Code, Diagnostic, Report, ResourceUsage, Summary};
 use lmem_base::gpu::Arch;
 use lmem_base::words::plural;
 
@@ -28,7 +28,7 @@ pub(super) fn render(report: &Report, _cx: &Context, out: &mut dyn io::Write) ->
 fn page(report: &Report) -> String {
     let mut text = format!("## CUDA local memory\n\n{}\n", headline(report));
     if report.diagnostics.is_empty() {
-        return text;
+        return text + &made_with(&report.summary);
     }
     text.push_str(&findings(&report.diagnostics));
     text.push_str(&kernels(&report.diagnostics));
@@ -38,7 +38,15 @@ fn page(report: &Report) -> String {
     if let Some(more) = report.diagnostics.len().checked_sub(MAX_DETAILS).filter(|more| *more > 0) {
         let _ = writeln!(text, "\n… and {} in the table alone", plural(more as u64, "more finding"));
     }
-    text
+    text + &made_with(&report.summary)
+}
+
+/// The programs that the figures come from: another compiler may give others.
+fn made_with(summary: &Summary) -> String {
+    match summary.toolkit.as_str() {
+        "" => String::new(),
+        toolkit => format!("\ncargo-lmem {}, CUDA {}\n", crate::version::short(), cell(toolkit)),
+    }
 }
 
 /// A table with a line for each finding.
@@ -48,7 +56,10 @@ pub(super) fn findings(diagnostics: &[Diagnostic]) -> String {
         let evidence = diagnostic.evidence.as_ref();
         let at = diagnostic.primary.as_ref().map(|label| code(&place(&label.span))).unwrap_or_default();
         let bytes = evidence.map(|evidence| evidence.bytes.to_string()).unwrap_or_default();
-        let kernels = evidence.map(|evidence| evidence.kernels.len().to_string()).unwrap_or_default();
+        // A kernel has an instance for each architecture.
+        let names =
+            evidence.map(|evidence| evidence.kernels.iter().map(|kernel| &kernel.mangled).collect::<BTreeSet<_>>());
+        let kernels = names.map(|names| names.len().to_string()).unwrap_or_default();
         let severity = severity_word(diagnostic.severity);
         // Writing to a string does not fail.
         let _ = writeln!(text, "| {severity} | {} | {at} | {bytes} | {kernels} |", cell(&diagnostic.message));
@@ -59,7 +70,8 @@ pub(super) fn findings(diagnostics: &[Diagnostic]) -> String {
 fn headline(report: &Report) -> String {
     let findings = report.diagnostics.iter().filter(|diagnostic| matches!(diagnostic.code, Code::Lint(_))).count();
     let summary = &report.summary;
-    let checked = format!("in {} for {}", plural(summary.kernels as u64, "kernel"), summary.architectures.join(", "));
+    let noun = if summary.architectures.len() > 1 { "kernel build" } else { "kernel" };
+    let checked = format!("in {} for {}", plural(summary.kernels as u64, noun), summary.architectures.join(", "));
     let mut text = match (findings, summary.failed_units, summary.is_nothing_checked()) {
         (_, _, true) => "Nothing was checked.".to_string(),
         (0, 0, false) => format!("No finding {checked}."),
@@ -68,7 +80,7 @@ fn headline(report: &Report) -> String {
     if summary.failed_units > 0 {
         let _ = write!(text, " **{} did not compile.**", plural(summary.failed_units as u64, "source"));
     }
-    if let Some(baseline) = &summary.baseline {
+    if let Some(baseline) = summary.baseline.as_ref().filter(|baseline| baseline.known > 0) {
         let _ = write!(text, " {} known before, not shown.", plural(baseline.known as u64, "finding"));
     }
     text
@@ -140,8 +152,6 @@ fn html(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lmem_base::diagnostic::{Report, Summary};
-
     use super::*;
     use crate::cli::MessageFormat;
     use crate::report::samples;

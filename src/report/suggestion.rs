@@ -148,7 +148,7 @@ fn measured(suggestion: &Suggestion) -> Option<String> {
 }
 
 /// What running the edited kernels showed: their results, and the estimated gain.
-fn shown_by_runs(suggestion: &Suggestion) -> Option<String> {
+pub(super) fn shown_by_runs(suggestion: &Suggestion) -> Option<String> {
     let verification = suggestion.verification.as_ref()?;
     let results = verification.results()?;
     Some(match verification.speedup() {

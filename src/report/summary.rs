@@ -86,7 +86,7 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<SummaryLine> {
     let is_clean =
         !summary.interrupted && summary.findings.is_empty() && summary.failed_units == 0 && summary.not_analysed == 0;
     push("Found", if is_clean { Color::Green } else { Color::Yellow }, found(summary));
-    if let Some(baseline) = &summary.baseline {
+    if let Some(baseline) = summary.baseline.as_ref().filter(|tally| !tally.is_empty()) {
         push("Baseline", Color::Cyan, beside_baseline(baseline));
     }
     if let Some(since) = &summary.since {
@@ -149,7 +149,14 @@ fn found(summary: &Summary) -> String {
         }
     };
     if total == 0 {
-        return format!("nothing to report; {frames}");
+        let is_compared =
+            summary.since.is_some() || summary.baseline.as_ref().is_some_and(|baseline| baseline.known > 0);
+        let nothing = match (is_compared, summary.silenced > 0) {
+            (true, _) => "nothing new",
+            (false, true) => "nothing that is not silenced",
+            (false, false) => "nothing to report",
+        };
+        return format!("{nothing}; {frames}");
     }
     let lints: Vec<String> = summary.findings.iter().map(|(lint, number)| format!("{number} {lint}")).collect();
     format!("{} ({}); {frames}", plural(total as u64, "finding"), lints.join(", "))
@@ -179,29 +186,35 @@ fn notes(summary: &Summary) -> Vec<String> {
 
 /// `12 known findings, not shown; 1 new, 2 worse`
 fn beside_baseline(tally: &BaselineTally) -> String {
-    let BaselineTally { known, new, worse, smaller, gone, .. } = *tally;
-    let mut text = format!("{}, not shown", plural(known as u64, "known finding"));
-    if new + worse > 0 {
-        text.push_str(&format!("; {new} new, {worse} worse"));
-    }
-    if smaller + gone > 0 {
-        text.push_str(&format!("; {gone} gone, {smaller} smaller: tighten with `--write-baseline`"));
-    }
-    text
+    let known = format!("{}, not shown", plural(tally.known as u64, "known finding"));
+    let better = counted(&[(tally.gone, "gone"), (tally.smaller, "smaller")]);
+    let better = better.map(|better| format!("{better}: tighten with `--write-baseline`"));
+    let worse = counted(&[(tally.new, "new"), (tally.worse, "worse")]);
+    [Some(known), worse, better].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// ``with `HEAD`: 3 changed sources, 12 findings as before, not shown; 1 new, 2 worse``
+/// ``with `HEAD`: 3 changed sources; 12 findings as before, not shown; 1 new, 2 worse``
 fn beside_revision(since: &SinceTally) -> String {
-    let BaselineTally { known, new, worse, smaller, gone, .. } = since.tally;
-    let (changed, known) = (plural(since.changed_units as u64, "changed source"), plural(known as u64, "finding"));
-    let mut text = format!("with `{}`: {changed}, {known} as before, not shown", since.revision);
-    if new + worse > 0 {
-        text.push_str(&format!("; {new} new, {worse} worse"));
-    }
-    if smaller + gone > 0 {
-        text.push_str(&format!("; {gone} gone, {smaller} smaller"));
-    }
-    text
+    let tally = &since.tally;
+    let changed = match since.changed_units {
+        0 => None,
+        changed => Some(plural(changed as u64, "changed source")),
+    };
+    let known = match tally.known {
+        0 => None,
+        known => Some(format!("{} as before, not shown", plural(known as u64, "finding"))),
+    };
+    let worse = counted(&[(tally.new, "new"), (tally.worse, "worse")]);
+    let better = counted(&[(tally.gone, "gone"), (tally.smaller, "smaller")]);
+    let said: Vec<String> = [changed, known, worse, better].into_iter().flatten().collect();
+    let said = if said.is_empty() { "no checked source changed".to_string() } else { said.join("; ") };
+    format!("with `{}`: {said}", since.revision)
+}
+
+/// `2 new, 1 worse`, without those that are zero.
+fn counted(counts: &[(usize, &str)]) -> Option<String> {
+    let said = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+    said.reduce(|all, one| format!("{all}, {one}"))
 }
 
 fn finished(summary: &Summary, elapsed: Duration) -> String {

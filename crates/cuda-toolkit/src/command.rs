@@ -23,7 +23,7 @@ pub enum ToolkitCommand {
         #[arg(long)]
         offline: bool,
     },
-    /// Print the folder of the toolkit that a check would use
+    /// Print the folder of the toolkit that a check would use; one that is missing is fetched first
     Which {
         /// As for `cargo lmem check`
         #[arg(long, value_name = "PATH|VERSION|managed")]

@@ -547,12 +547,18 @@ pub struct Summary {
     pub not_analysed: usize,
     /// `sm_80, sm_90`
     pub architectures: Vec<String>,
+    /// Number of the toolkit, such as `13.5.37`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub toolkit: String,
     /// Findings with a verified suggestion.
     pub suggested: BTreeMap<Applicability, usize>,
     /// Edits that compute something else, found by running both versions. They are not shown; each is a mistake of a
     /// rewrite.
     #[serde(skip_serializing_if = "is_zero")]
     pub refuted: usize,
+    /// Findings that comments silence, counted per kernel and architecture before folding.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub silenced: usize,
     /// The edits that `--fix` wrote, or would write.
     pub fixed: Option<FixTally>,
     /// Findings compared with the baseline, if there is one.
@@ -610,6 +616,11 @@ pub struct BaselineTally {
 }
 
 impl BaselineTally {
+    /// Whether there is nothing to say: no finding is known, and nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.known + self.new + self.worse + self.smaller + self.gone == 0
+    }
+
     /// Takes back that entries are gone: their code was not checked.
     pub fn forget_gone(&mut self, is_unknown: impl Fn(&ImprovedEntry) -> bool) {
         let before = self.improved.len();

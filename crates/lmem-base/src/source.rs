@@ -117,6 +117,15 @@ impl Span {
         Self { file: Arc::clone(file), start: range.start, end: range.end }
     }
 
+    /// The place of what no line of a file is to blame for, such as its flags. No line of it is shown.
+    pub fn whole_file(file: &Arc<SourceFile>) -> Self {
+        Self::new(file, 0..0)
+    }
+
+    pub fn is_whole_file(&self) -> bool {
+        self.range() == (0..0)
+    }
+
     /// The non-blank part of a line (from 1).
     pub fn line(file: &Arc<SourceFile>, line: usize) -> Option<Self> {
         let range = file.line_range(line)?;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 use lmem_base::mangling::without_copy_number;
 use ptx_syntax::{
@@ -161,7 +162,10 @@ pub struct PtxModule {
 }
 
 impl From<Module> for PtxModule {
-    fn from(module: Module) -> Self {
+    fn from(mut module: Module) -> Self {
+        // A function is known by its name. ptxas refuses a second body; damaged text may have one.
+        let mut names = BTreeSet::new();
+        module.functions.retain(|function| function.lines.is_none() || names.insert(Arc::clone(&function.name)));
         Self {
             extern_shared: module.extern_shared().map(str::to_string).collect(),
             debug: module.is_debug(),

@@ -16,8 +16,25 @@ pub struct Arch {
 
 /// A text that is not an architecture name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not an architecture such as `sm_90`, `90` or `sm_90a`")]
+#[error("`{text}` is not an architecture such as `sm_90`, `90` or `sm_90a`{near}", text = .0, near = near(.0))]
 pub struct ArchError(pub String);
+
+impl ArchError {
+    /// The architecture that was probably meant by `sm90`, `SM-90` or `9.0`.
+    pub fn meant(&self) -> Option<Arch> {
+        meant(&self.0)
+    }
+}
+
+fn meant(typed: &str) -> Option<Arch> {
+    let text: String = typed.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
+    let (prefix, number) = text.split_at(text.find(|letter: char| letter.is_ascii_digit())?);
+    matches!(prefix, "" | "sm" | "compute" | "cc" | "arch").then(|| number.parse().ok())?
+}
+
+fn near(typed: &str) -> String {
+    meant(typed).map(|arch| format!(": did you mean `{arch}`?")).unwrap_or_default()
+}
 
 impl Arch {
     pub const fn new(number: u32) -> Self {
@@ -86,6 +103,16 @@ mod tests {
             assert_eq!(text.parse::<Arch>().unwrap().to_string(), "sm_90a");
         }
         assert_eq!("120f".parse::<Arch>().unwrap().to_string(), "sm_120f");
+    }
+
+    #[test]
+    fn a_slip_has_a_meaning() {
+        let meant = |text: &str| text.parse::<Arch>().unwrap_err().meant().map(|arch| arch.to_string());
+        assert_eq!(meant("sm90").as_deref(), Some("sm_90"));
+        assert_eq!(meant("SM-90a").as_deref(), Some("sm_90a"));
+        assert_eq!(meant("8.6").as_deref(), Some("sm_86"));
+        assert_eq!(meant("h100"), None);
+        assert_eq!(meant("sm_"), None);
     }
 
     #[test]

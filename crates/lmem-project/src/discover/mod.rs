@@ -257,6 +257,7 @@ fn of_paths(scope: &Scope) -> Result<(Finding, Option<DiscoverError>), DiscoverE
 fn nothing_in(folder: PathBuf, finding: &Finding) -> DiscoverError {
     let is_excluded = finding.excluded.iter().any(|path| path.starts_with(&folder) || folder.starts_with(path));
     let hint = match (is_excluded, folder.join("compile_commands.json").is_file()) {
+        (false, _) if !finding.left_out.is_empty() => "links that lead out of a folder are not followed: name the file",
         (true, _) => "`exclude` in the settings leaves its files out; a file that is named is checked",
         (false, true) => "`-p FOLDER` takes the compile commands in it for the flags of the sources elsewhere",
         (false, false) => "headers are checked with the `.cu` files that include them",
@@ -287,6 +288,7 @@ impl Finding {
         self.headers.append(&mut walk.headers);
         self.excluded.append(&mut walk.excluded);
         self.notes.append(&mut walk.notes);
+        self.left_out.append(&mut walk.left_out);
     }
 
     /// Adds a folder named on the command line with everything in it, nested packages too. Whether there is nothing.
@@ -305,6 +307,7 @@ impl Finding {
         self.headers.append(&mut walk.headers);
         self.excluded.append(&mut walk.excluded);
         self.notes.append(&mut walk.notes);
+        self.left_out.append(&mut walk.left_out);
         Ok(is_empty)
     }
 

@@ -197,9 +197,15 @@ fn links_are_followed_inside_the_workspace_only() {
     symlink(outside.path(), red.join("outside")).unwrap();
     symlink(".", red.join("loop")).unwrap();
     symlink("missing", red.join("broken.cu")).unwrap();
+    symlink(outside.path().join("secret.cu"), red.join("linked.cu")).unwrap();
     let workspace = discover(&scope(folder.path(), &[])).unwrap();
     assert_eq!(names(&workspace), ["crates/blue/src/lib.rs", "crates/red/src/lib.rs", "loose/x.cu"]);
-    assert_eq!(workspace.notes, ["`crates/red/outside` is a link that leads out of the workspace and is not followed"]);
+    assert_eq!(workspace.notes, ["`crates/red/outside` is a link that leads out of the workspace: not followed"]);
+    let left_out = [
+        "`crates/red/broken.cu` is a link that leads nowhere: not checked",
+        "`crates/red/linked.cu` is a link that leads out of the workspace: not checked",
+    ];
+    assert_eq!(workspace.left_out, left_out);
     assert!(workspace.may_read(&folder.path().join("loose/x.cu")));
     assert!(!workspace.may_read(&outside.path().join("secret.cu")));
     assert!(!workspace.may_read(Path::new("/dev/zero")));

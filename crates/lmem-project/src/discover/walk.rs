@@ -28,6 +28,8 @@ pub(super) struct Walk {
     /// Paths that the settings leave out.
     pub excluded: Vec<PathBuf>,
     pub notes: Vec<String>,
+    /// Sources that are not checked, although they are below the folder: said in every run.
+    pub left_out: Vec<String>,
 }
 
 impl Walk {
@@ -46,6 +48,7 @@ impl Walk {
             headers: Vec::new(),
             excluded: Vec::new(),
             notes: Vec::new(),
+            left_out: Vec::new(),
         }
     }
 
@@ -118,7 +121,13 @@ impl Walk {
 
     /// The target of a symbolic link, if it is to be walked: below the root, and not walked anyway.
     fn target_of(&mut self, link: &Path, walked: &BTreeSet<PathBuf>) -> Option<PathBuf> {
-        let target = fs_err::canonicalize(link).ok()?;
+        let Ok(target) = fs_err::canonicalize(link) else {
+            if has_ending(link, &["cu"]) {
+                let shown = display_path(link, &self.root);
+                self.left_out.push(format!("`{shown}` is a link that leads nowhere: not checked"));
+            }
+            return None;
+        };
         let is_wanted = target.is_dir() || has_ending(&target, &["cu", "rs"]) || has_ending(&target, HEADER_ENDINGS);
         let is_known =
             walked.iter().any(|folder| fs_err::canonicalize(folder).is_ok_and(|folder| target.starts_with(folder)));
@@ -127,10 +136,12 @@ impl Walk {
         }
         let root = fs_err::canonicalize(&self.root).ok()?;
         let Ok(relative) = target.strip_prefix(&root) else {
-            self.notes.push(format!(
-                "`{}` is a link that leads out of the workspace and is not followed",
-                display_path(link, &self.root)
-            ));
+            let shown = display_path(link, &self.root);
+            // A linked source would be a unit of its own; a linked folder may be anything.
+            match has_ending(link, &["cu"]) || has_ending(&target, &["cu"]) {
+                true => self.left_out.push(format!("`{shown}` is a link that leads out of the workspace: not checked")),
+                false => self.notes.push(format!("`{shown}` is a link that leads out of the workspace: not followed")),
+            }
             return None;
         };
         // Joined with the root as it was given, so that each file has one path.

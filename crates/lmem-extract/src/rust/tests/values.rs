@@ -175,6 +175,13 @@ fn functions_that_hand_text_on_are_followed() {
         "fn c(s: &str) { compile_ptx(s) } fn d(s: &str) { c(s); e(s) } fn e(s: &str) { d(s) } fn f() { c(g()) }",
     );
     assert_eq!(reasons(&found), ["s: its text is a parameter of `d`", "g(): `g` makes its text when the program runs"],);
+    let elsewhere =
+        of_text("fn f() { compile_ptx(kern::text()); compile_ptx(std::fs::read_to_string(\"a\").unwrap()) }");
+    let expected = [
+        "kern::text(): `kern::text` makes its text when the program runs, or is in a package that is not checked",
+        "std::fs::read_to_string(\"a\").unwrap(): `std::fs::read_to_string` makes its text when the program runs",
+    ];
+    assert_eq!(reasons(&elsewhere), expected);
 }
 
 #[test]
