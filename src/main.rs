@@ -283,7 +283,7 @@ fn write_report(arguments: &CheckArgs, outcome: &Outcome) -> std::io::Result<()>
                 Some(_) => arguments.color == ColorWhen::Always,
                 None => use_color(arguments.color, is_terminal),
             },
-            width: report::DEFAULT_WIDTH,
+            width: if is_terminal { report::terminal_width() } else { report::DEFAULT_WIDTH },
             full: arguments.verbose > 0,
             limit: (is_terminal && arguments.verbose == 0).then_some(report::TERMINAL_LIMIT),
         };
@@ -417,7 +417,9 @@ fn run_cache(arguments: &CacheArgs) -> Exit {
         CacheCommand::Info => {
             let (entries, bytes) = cache::usage(&folder);
             let limit = cache::limit() >> 20;
-            let text = format!("{}\n{entries} entries, {:.1} of {limit} MiB\n", folder.display(), mib(bytes));
+            let own = format!("{}\n{entries} entries, {:.1} of {limit} MiB\n", folder.display(), mib(bytes));
+            let all = mib(cache::bytes_below(&root));
+            let text = format!("{own}{}\n{all:.1} MiB in all, with toolkits and captured flags\n", root.display());
             write_text(&mut anstream::stdout().lock(), text.as_bytes())
         }
         CacheCommand::Prune { max_size } => {

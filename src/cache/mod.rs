@@ -34,7 +34,7 @@ use inputs::{Here, Inputs, Portable};
 use times::Times;
 
 pub use cargo::CargoMemory;
-pub use store::{Key, MAX_VARIABLE, Store, clear, limit, usage};
+pub use store::{Key, MAX_VARIABLE, Store, bytes_below, clear, limit, usage};
 
 /// Changed whenever entries of older versions of this tool must not be read.
 const FORMAT: &str = "cargo-lmem artifacts 5";

@@ -206,6 +206,12 @@ pub fn usage(folder: &Path) -> (usize, u64) {
     (entries.len(), entries.iter().map(|entry| entry.bytes).sum())
 }
 
+/// The bytes of all files below a folder, which is the one with toolkits and captured flags beside the cache.
+pub fn bytes_below(folder: &Path) -> u64 {
+    let files = walkdir::WalkDir::new(folder).into_iter().filter_map(Result::ok);
+    files.filter_map(|entry| entry.metadata().ok()).filter(|data| data.is_file()).map(|data| data.len()).sum()
+}
+
 /// Removes all entries.
 ///
 /// # Errors

@@ -41,7 +41,7 @@ fn left_out(count: usize) -> String {
 /// One diagnostic with its help, followed by an empty line.
 pub(super) fn text(diagnostic: &Diagnostic, cx: &Context) -> String {
     let excerpts = Excerpts::new(&spans(diagnostic), cx.width.saturating_sub(GUTTER).max(MIN_WIDTH));
-    let mut text = part(&shown(diagnostic, &excerpts), &excerpts, cx.color);
+    let mut text = part(&shown(diagnostic, &excerpts, cx.columns()), &excerpts, cx.color);
     if let Some(file) = diagnostic.primary.as_ref().filter(|label| label.span.is_whole_file()) {
         text = with_file(&text, &file.span.file.display);
     }
@@ -49,7 +49,7 @@ pub(super) fn text(diagnostic: &Diagnostic, cx: &Context) -> String {
         text = with_kernel(&text, &kernel);
     }
     for help in &diagnostic.help {
-        let message = wrapped(&clean(&help.message), "help: ".len(), "      ");
+        let message = wrapped(&clean(&help.message), cx.columns(), "help: ".len(), "      ");
         text.push_str(&part(&Shown::help().with_message(message), &excerpts, cx.color));
     }
     let primary = diagnostic.primary.as_ref().map(|label| &label.span.file);
@@ -59,7 +59,7 @@ pub(super) fn text(diagnostic: &Diagnostic, cx: &Context) -> String {
             if is_known {
                 continue;
             }
-            let title = wrapped(&clean(&format!("or {}", suggested.title)), "help: ".len(), "      ");
+            let title = wrapped(&clean(&format!("or {}", suggested.title)), cx.columns(), "help: ".len(), "      ");
             text.push_str(&part(&Shown::help().with_message(title), &excerpts, cx.color));
             continue;
         }
@@ -92,7 +92,7 @@ fn spans(diagnostic: &Diagnostic) -> Vec<&Span> {
     diagnostic.primary.iter().chain(&diagnostic.secondary).map(|label| &label.span).collect()
 }
 
-fn shown(diagnostic: &Diagnostic, excerpts: &Excerpts) -> Shown<usize> {
+fn shown(diagnostic: &Diagnostic, excerpts: &Excerpts, columns: usize) -> Shown<usize> {
     let level = match diagnostic.severity {
         Severity::Note => Level::Note,
         Severity::Warning => Level::Warning,
@@ -103,11 +103,11 @@ fn shown(diagnostic: &Diagnostic, excerpts: &Excerpts) -> Shown<usize> {
     let secondary = diagnostic.secondary.iter();
     let secondary = secondary.filter_map(|label| mark(label, style(label, &diagnostic.secondary), excerpts));
     let notes = facts::notes_for_people(diagnostic);
-    let notes = notes.iter().map(|note| wrapped(&clean(note), NOTE_LEAD, "")).collect();
+    let notes = notes.iter().map(|note| wrapped(&clean(note), columns, NOTE_LEAD, "")).collect();
     let name = clean(diagnostic.code.name()).into_owned();
     let lead = facts::severity_word(diagnostic.severity).len() + name.len() + "[]: ".len();
     let mut shown = Shown::new(level)
-        .with_message(wrapped(&clean(&diagnostic.message), lead, "    "))
+        .with_message(wrapped(&clean(&diagnostic.message), columns, lead, "    "))
         .with_labels(primary.chain(secondary).collect())
         .with_notes(notes);
     shown.code = Some(name).filter(|name| !name.is_empty());

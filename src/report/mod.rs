@@ -61,6 +61,22 @@ pub struct Context<'a> {
     pub limit: Option<usize>,
 }
 
+impl Context<'_> {
+    /// Columns of our own text: source is shown beyond them where the terminal is wider.
+    fn columns(&self) -> usize {
+        self.width.min(wrap::MAX_COLUMNS)
+    }
+}
+
+/// The columns of the terminal that stdout is; `DEFAULT_WIDTH` where it is none, or one without a size.
+pub fn terminal_width() -> usize {
+    let size = terminal_size::terminal_size_of(std::io::stdout());
+    size.map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0).clamp(MIN_WIDTH, DEFAULT_WIDTH))
+}
+
+/// Columns that a report takes at least: no terminal is that narrow for long.
+const MIN_WIDTH: usize = 50;
+
 /// Number of findings that people can read on a terminal; the costliest come first.
 pub const TERMINAL_LIMIT: usize = 30;
 

@@ -7,9 +7,9 @@ use lmem_base::diagnostic::{Edit, Suggestion};
 use lmem_base::edit;
 use lmem_base::source::SourceFile;
 
+use super::Context;
 use super::excerpt::clean;
-use super::wrap::{MAX_COLUMNS, wrapped};
-use super::{Context, DEFAULT_WIDTH};
+use super::wrap::wrapped;
 
 /// Limit on the lines of an edit; `-v` shows all.
 const MAX_LINES: usize = 7;
@@ -79,7 +79,7 @@ pub(super) fn text(
     let paint =
         |text: &str, code: &str| if cx.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_string() };
     let bar = paint("│", "34");
-    let title = wrapped(&clean(&titled(suggestion)), "help: ".len(), "      ");
+    let title = wrapped(&clean(&titled(suggestion)), cx.columns(), "help: ".len(), "      ");
     let mut lines = vec![format!("{}: {title}", paint("help", "1;36"))];
     let mut shown = primary;
     let count: usize = changes.iter().map(|change| change.before.len() + change.after.len()).sum();
@@ -100,16 +100,16 @@ pub(super) fn text(
         let before = change.before.len().min(room.saturating_sub(change.after.len()).max(room / 2));
         let after = change.after.len().min(room - before);
         for (number, line) in (change.line..).zip(&change.before).take(before) {
-            lines.push(format!("{number:>width$} {bar} {}", paint(&format!("- {}", cut(line)), "31")));
+            lines.push(format!("{number:>width$} {bar} {}", paint(&format!("- {}", cut(line, cx.width)), "31")));
         }
         // If lines are only added, the line above them shows the position.
         let above = change.line.checked_sub(1).filter(|_| change.before.is_empty());
         if let Some((number, range)) = above.and_then(|number| Some((number, change.file.line_range(number)?))) {
             let line = change.file.text().get(range).unwrap_or("");
-            lines.push(format!("{number:>width$} {bar}   {}", cut(line)));
+            lines.push(format!("{number:>width$} {bar}   {}", cut(line, cx.width)));
         }
         for line in change.after.iter().take(after) {
-            lines.push(format!("{:width$} {bar} {}", "", paint(&format!("+ {}", cut(line)), "32")));
+            lines.push(format!("{:width$} {bar} {}", "", paint(&format!("+ {}", cut(line, cx.width)), "32")));
         }
         room -= before + after;
         left -= before + after;
@@ -120,11 +120,11 @@ pub(super) fn text(
     let equals = paint("=", "34");
     let open = if suggestion.is_proven() { "" } else { "not verified (not compiled)" };
     let figures = figures.unwrap_or(open);
-    for said in joined(figures, shown_by_runs(suggestion), MAX_COLUMNS.saturating_sub(width + 3))
+    for said in joined(figures, shown_by_runs(suggestion), cx.columns().saturating_sub(width + 3))
         .into_iter()
         .chain(measured(suggestion))
     {
-        for (index, line) in wrapped(&said, width + 3, "").lines().enumerate() {
+        for (index, line) in wrapped(&said, cx.columns(), width + 3, "").lines().enumerate() {
             let mark = if index == 0 { equals.as_str() } else { " " };
             lines.push(format!("{:width$} {mark} {line}", ""));
         }
@@ -168,9 +168,9 @@ fn titled(suggestion: &Suggestion) -> String {
 }
 
 /// Cuts a line for a terminal: it may contain a whole kernel.
-fn cut(line: &str) -> String {
+fn cut(line: &str, columns: usize) -> String {
     let line = clean(line).replace('\t', "    ");
-    match line.char_indices().nth(DEFAULT_WIDTH) {
+    match line.char_indices().nth(columns) {
         Some((at, _)) => format!("{}…", &line[..at]),
         None => line,
     }
