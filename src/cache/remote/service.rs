@@ -13,6 +13,9 @@ const NETWORK_THREADS: usize = 1;
 /// S3 wants some region, servers of one's own most often have none.
 const DEFAULT_REGION: &str = "us-east-1";
 
+/// Keys and values, as OpenDAL names them.
+type Settings = Vec<(String, String)>;
+
 pub struct Service {
     operator: Operator,
     runtime: Runtime,
@@ -66,10 +69,7 @@ fn told(error: &Error) -> String {
 }
 
 /// What OpenDAL calls the service, and what it must know. Credentials that it does not find in the environment itself are added.
-fn settings(
-    address: &Address,
-    variable: impl Fn(&str) -> Option<String>,
-) -> Result<(&'static str, Vec<(String, String)>), String> {
+fn settings(address: &Address, variable: impl Fn(&str) -> Option<String>) -> Result<(&'static str, Settings), String> {
     let first = |names: &[&str]| names.iter().find_map(|name| variable(name));
     let Address { scheme, host, path, .. } = address;
     let root = || ("root", Some(path.clone()));
