@@ -202,13 +202,18 @@ fn checked(arguments: &CheckArgs, surroundings: Surroundings<'_>, cancel: &Atomi
         Some(Ok(is_content)) => is_content,
         Some(Err(error)) => return (with_hints(&error, Exit::Usage, &[]), None),
     };
-    match check_in(surroundings, arguments, cancel) {
+    let ended = match check_in(surroundings, arguments, cancel) {
         Ok(mut outcome) => {
             outcome.report.summary.cargo_failed = !is_cargo_content;
             (say(arguments, &outcome, start), outcome.ended)
         }
         Err(error) => (check_error(&error), None),
+    };
+    // The report is out: whoever reads it does not wait for what other machines will be glad of.
+    if let Some(note) = cache::remote::settle().filter(|_| !arguments.quiet) {
+        say::line(&format!("note: {note}"));
     }
+    ended
 }
 
 fn say(arguments: &CheckArgs, outcome: &Outcome, start: Instant) -> Exit {

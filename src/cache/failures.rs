@@ -1,5 +1,5 @@
 //! Caches failed compilations as well: a text that was rejected is rejected again, so without an entry every run would
-//! compile it until someone changes it.
+//! compile it until someone changes it. They stay on this machine: another one may have another host compiler.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -27,8 +27,8 @@ struct Refusal {
 impl Cache {
     /// The cached failure of a unit, if no file has changed since.
     pub fn failure(&self, unit: &Key) -> Option<Failure> {
-        let mut found = self.inputs.find(&key(unit), self.place());
-        let bytes = found.find_map(|(entry, _)| self.store.read(&entry))?;
+        let mut found = self.inputs.find(&key(unit), self.own_place());
+        let bytes = found.find_map(|(entry, _)| self.own.read(&entry))?;
         let mut refusal: Refusal = serde_json::from_slice(&bytes).ok()?;
         if let Some(moved) = Moved::between(&refusal.root, &self.root) {
             refusal.ptx = refusal.ptx.map(|ptx| moved.text(&ptx));
@@ -52,7 +52,7 @@ impl Cache {
             return Ok(());
         };
         let Some(paths) = self.unchanged(read, toolkit, since) else { return Ok(()) };
-        let Some((entry, _)) = self.inputs.add(&key(unit), &paths, self.place())? else { return Ok(()) };
+        let Some((entry, _)) = self.inputs.add(&key(unit), &paths, self.own_place())? else { return Ok(()) };
         let refusal = Refusal {
             root: self.root.clone(),
             architecture: architecture.clone(),
@@ -60,7 +60,7 @@ impl Cache {
             rescues: failure.rescues.clone(),
             ptx: failure.ptx.clone(),
         };
-        self.store.write(&entry, &serde_json::to_vec(&refusal)?)
+        self.own.write(&entry, &serde_json::to_vec(&refusal)?)
     }
 }
 

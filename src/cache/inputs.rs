@@ -5,7 +5,7 @@
 //! entry. Files outside the workspace are mostly the same for all units; they have a separate list, which is hashed
 //! once per run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -37,6 +37,8 @@ struct List {
 pub struct Inputs {
     /// Content hashes of the lists of outside files, by name.
     outside: Mutex<HashMap<String, Option<String>>>,
+    /// Lists of outside files that were there before this run, and that the remote cache has been sent.
+    sent: Mutex<HashSet<String>>,
 }
 
 /// Converts between paths and a form that is valid in another worktree.
@@ -74,9 +76,12 @@ pub struct Here<'a> {
 impl Inputs {
     /// The possible entries for a key: their names, and the digests of their input files.
     pub fn find<'a>(&'a self, key: &Key, here: Here<'a>) -> impl Iterator<Item = (Key, String)> + use<'a> {
-        let lists = self.lists(key, here.store).into_iter();
+        let lists = lists(here.store.read_here(&lists_key(key)));
         let key = key.clone();
-        lists.filter_map(move |list| {
+        let (known, further) = (lists.clone(), key.clone());
+        // Another machine may know the same text with other headers.
+        let further = std::iter::once_with(move || fetched(&further, known, here.store)).flatten();
+        lists.into_iter().chain(further).filter_map(move |list| {
             let contents = self.contents(&list, here)?;
             Some((entry_key(&key, &contents), contents))
         })
@@ -95,19 +100,17 @@ impl Inputs {
             outside: self.add_outside(&outside, here)?,
         };
         let Some(contents) = self.contents(&list, here) else { return Ok(None) };
-        let mut lists = self.lists(key, here.store);
+        let mut lists = lists(here.store.read_here(&lists_key(key)));
         if lists.first() != Some(&list) {
             lists.retain(|known| *known != list);
             lists.insert(0, list);
             lists.truncate(MAX_LISTS);
             here.store.write(&lists_key(key), &serde_json::to_vec(&lists)?)?;
+        } else {
+            // The folder may have them from before there was a remote cache.
+            here.store.send(&lists_key(key));
         }
         Ok(Some((entry_key(key, &contents), contents)))
-    }
-
-    fn lists(&self, key: &Key, store: &Store) -> Vec<List> {
-        let found = store.read(&lists_key(key)).and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        found.unwrap_or_default()
     }
 
     fn add_outside(&self, paths: &[&PathBuf], here: Here<'_>) -> std::io::Result<Option<String>> {
@@ -121,6 +124,8 @@ impl Inputs {
             here.store.write(&key, &serde_json::to_vec(&paths)?)?;
             // An earlier lookup may have cached that there is no such list.
             self.outside.lock().ok().map(|mut known| known.remove(&name));
+        } else if self.sent.lock().is_ok_and(|mut sent| sent.insert(name.clone())) {
+            here.store.send(&key);
         }
         Ok(Some(name))
     }
@@ -153,6 +158,23 @@ impl Inputs {
         self.outside.lock().ok()?.insert(name.to_string(), digest.clone());
         digest
     }
+}
+
+/// The lists of a key that the remote cache has and the folder does not. The folder then has all of them.
+fn fetched(key: &Key, known: Vec<List>, store: &Store) -> Vec<List> {
+    let name = lists_key(key);
+    let mut new = lists(store.fetch(&name));
+    new.retain(|list| !known.contains(list));
+    if !new.is_empty() {
+        let all: Vec<&List> = new.iter().chain(&known).take(MAX_LISTS).collect();
+        // If this fails, they are fetched again the next time.
+        drop(serde_json::to_vec(&all).map(|bytes| store.write_here(&name, &bytes)));
+    }
+    new
+}
+
+fn lists(stored: Option<Vec<u8>>) -> Vec<List> {
+    stored.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
 fn lists_key(key: &Key) -> Key {

@@ -9,6 +9,7 @@ mod environment;
 mod failures;
 mod hashes;
 mod inputs;
+pub mod remote;
 mod store;
 mod times;
 
@@ -48,6 +49,8 @@ const OUTPUT_FORMAT: &str = "cargo-lmem outputs 1";
 /// The cache entries of one workspace.
 pub struct Cache {
     store: Store,
+    /// The same without a remote cache: what only this machine or this folder should know.
+    own: Store,
     root: PathBuf,
     hashes: Hashes,
     inputs: Inputs,
@@ -85,6 +88,7 @@ impl Cache {
         let hashes = Hashes::load(&store, root);
         let times = Times::load(&store, root);
         Self {
+            own: store.shared(None),
             store,
             root: root.to_path_buf(),
             hashes,
@@ -95,6 +99,12 @@ impl Cache {
             sources: Mutex::default(),
             program: OnceLock::new(),
         }
+    }
+
+    /// This cache with one that other machines use too.
+    #[must_use]
+    pub fn shared(self, remote: Option<Arc<remote::Remote>>) -> Self {
+        Self { store: self.store.shared(remote), ..self }
     }
 
     /// The key for a unit and a target.
@@ -187,6 +197,11 @@ impl Cache {
 
     fn place(&self) -> Here<'_> {
         Here { store: &self.store, hashes: &self.hashes, root: &self.root }
+    }
+
+    /// What other machines may find out otherwise.
+    fn own_place(&self) -> Here<'_> {
+        Here { store: &self.own, ..self.place() }
     }
 
     /// The artifacts of an entry whose inputs are unchanged.
@@ -366,13 +381,13 @@ impl Cache {
 
     /// Saves the file hashes of this run.
     fn save_hashes(&self) {
-        self.hashes.save(&self.store, &self.root);
+        self.hashes.save(&self.own, &self.root);
     }
 
     /// Saves the file hashes of this run, and removes the least recently used entries if the cache is too large.
     pub fn finish(&self) {
         self.save_hashes();
-        self.times.save(&self.store, &self.root);
+        self.times.save(&self.own, &self.root);
         self.store.shrink(limit());
     }
 }

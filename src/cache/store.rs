@@ -1,12 +1,14 @@
 //! Entries on disk: bytes by key, with a checksum.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use lmem_base::digest::name_of;
 use lmem_base::files::write_whole;
 use lmem_base::places;
+
+use super::remote::Remote;
 
 /// Default size limit; the oldest entries are removed first.
 pub const MAX_BYTES: u64 = 2 << 30;
@@ -51,38 +53,76 @@ impl Key {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The name of the entry's file: folders with very many files are slow.
+    fn file(&self) -> String {
+        let (start, rest) = self.0.split_at(2);
+        format!("{start}/{rest}")
+    }
 }
 
-/// A folder of entries.
+/// A folder of entries, with a place behind it that other machines use too, if there is one.
 pub struct Store {
     folder: PathBuf,
+    remote: Option<Arc<Remote>>,
 }
 
 impl Store {
     /// A store in `folder`, which is created at the first write.
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder }
+        Self { folder, remote: None }
     }
 
-    /// The bytes of an entry; `None` if it is truncated, changed, or stored under another key.
+    /// This store with a place behind it.
+    pub fn shared(&self, remote: Option<Arc<Remote>>) -> Self {
+        Self { folder: self.folder.clone(), remote }
+    }
+
+    /// The bytes of an entry, wherever it is; `None` if it is truncated, changed, or stored under another key.
     pub fn read(&self, key: &Key) -> Option<Vec<u8>> {
-        let path = self.path(key);
-        let mut bytes = Vec::new();
-        places::open_own(&path).ok()?.read_to_end(&mut bytes).ok()?;
-        let length = bytes.len().checked_sub(HASH_BYTES)?;
-        if hash(key, &bytes[..length]).as_bytes() != &bytes[length..] {
-            return None;
-        }
-        bytes.truncate(length);
-        touch(&path);
-        Some(bytes)
+        self.read_here(key).or_else(|| {
+            let content = self.fetch(key)?;
+            // If this fails, it is fetched again the next time.
+            drop(self.write_here(key, &content));
+            Some(content)
+        })
     }
 
-    /// Writes an entry atomically.
+    /// The bytes of an entry in the folder.
+    pub fn read_here(&self, key: &Key) -> Option<Vec<u8>> {
+        let path = self.path(key);
+        let content = checked(key, places::read_own(&path, u64::MAX).ok()?)?;
+        touch(&path);
+        Some(content)
+    }
+
+    /// The bytes of an entry in the remote cache.
+    pub fn fetch(&self, key: &Key) -> Option<Vec<u8>> {
+        checked(key, self.remote.as_ref()?.get(&key.file())?)
+    }
+
+    /// Writes an entry atomically; later it is sent to the remote cache.
     ///
     /// # Errors
     /// The entry cannot be written.
     pub fn write(&self, key: &Key, content: &[u8]) -> std::io::Result<()> {
+        self.write_here(key, content)?;
+        self.send(key);
+        Ok(())
+    }
+
+    /// Has an entry of the folder sent to the remote cache.
+    pub fn send(&self, key: &Key) {
+        if let Some(remote) = &self.remote {
+            remote.send(key.file(), self.path(key));
+        }
+    }
+
+    /// Writes an entry into the folder alone.
+    ///
+    /// # Errors
+    /// The entry cannot be written.
+    pub fn write_here(&self, key: &Key, content: &[u8]) -> std::io::Result<()> {
         let path = self.path(key);
         fs_err::create_dir_all(path.parent().unwrap_or(&self.folder))?;
         // A folder with the entry's name would block it forever.
@@ -95,8 +135,7 @@ impl Store {
     }
 
     pub fn path(&self, key: &Key) -> PathBuf {
-        let (start, rest) = key.0.split_at(2);
-        self.folder.join(start).join(rest)
+        self.folder.join(key.file())
     }
 
     /// Adds to the count of bytes written since the size was last computed. The count is the length of a file.
@@ -143,6 +182,16 @@ impl Store {
 pub fn limit() -> u64 {
     let typed = std::env::var(MAX_VARIABLE).ok().and_then(|text| text.trim().parse::<u64>().ok());
     typed.map_or(MAX_BYTES, |mib| mib.saturating_mul(1 << 20))
+}
+
+/// The content of an entry as it is stored, if it is whole and under the right key.
+fn checked(key: &Key, mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+    let length = bytes.len().checked_sub(HASH_BYTES)?;
+    if hash(key, &bytes[..length]).as_bytes() != &bytes[length..] {
+        return None;
+    }
+    bytes.truncate(length);
+    Some(bytes)
 }
 
 fn hash(key: &Key, content: &[u8]) -> blake3::Hash {

@@ -181,3 +181,97 @@ fn what_cargo_printed_holds_for_every_build_of_the_program() {
     fs_err::write(&workspace.header, "int y;").unwrap();
     assert_eq!(CargoMemory::new(of_build("two")).known("metadata"), None);
 }
+
+/// Two machines with a folder that both know.
+fn shared_by_two() -> (tempfile::TempDir, [Workspace; 2]) {
+    (tempfile::tempdir().unwrap(), [workspace(), workspace()])
+}
+
+impl Workspace {
+    fn shared(&self, folder: &tempfile::TempDir) -> (Cache, Arc<remote::Remote>) {
+        let remote = remote::Remote::open(&format!("file://{}", folder.path().display()), true).unwrap();
+        (self.cache().shared(Some(Arc::clone(&remote))), remote)
+    }
+
+    /// Has the artifacts of a header with this text written here, and sent.
+    fn share(&self, folder: &tempfile::TempDir, header: &str, artifacts: &Artifacts) {
+        fs_err::write(&self.header, header).unwrap();
+        let (cache, remote) = self.shared(folder);
+        assert_eq!(cache.get(&key()), None);
+        cache.put(&key(), artifacts, Path::new("/toolkit"), later()).unwrap();
+        assert_eq!(remote.settle(Duration::from_secs(60)), None);
+    }
+}
+
+#[test]
+fn what_one_machine_made_another_one_has() {
+    let (folder, [one, two]) = shared_by_two();
+    one.share(&folder, "int x;", &one.artifacts());
+    assert_eq!(two.cache().get(&key()), None);
+    assert_eq!(two.shared(&folder).0.get(&key()), Some(two.artifacts()));
+    // From then on it is here.
+    assert_eq!(two.cache().get(&key()), Some(two.artifacts()));
+}
+
+#[test]
+fn machines_that_read_other_files_know_each_others_lists() {
+    let (folder, [one, two]) = shared_by_two();
+    one.share(&folder, "int x;", &one.artifacts());
+    // The other machine has an entry for the same key that read one file more.
+    let more = Artifacts { ptx: "y".into(), ..two.artifacts() };
+    let further = two.folder.path().join("further.cuh");
+    fs_err::write(&further, "").unwrap();
+    let more = Artifacts { dependencies: [more.dependencies.clone(), vec![further]].concat(), ..more };
+    two.share(&folder, "int y;", &more);
+    fs_err::write(&two.header, "int x;").unwrap();
+    assert_eq!(two.cache().get(&key()), None);
+    let found = two.shared(&folder).0.get(&key());
+    assert_eq!(found, Some(two.artifacts()), "by the list that the first machine has made");
+    fs_err::write(&two.header, "int y;").unwrap();
+    assert_eq!(two.cache().get(&key()), Some(more));
+}
+
+#[test]
+fn damaged_and_swapped_entries_of_the_remote_cache_are_no_answers() {
+    let (folder, [one, two]) = shared_by_two();
+    one.share(&folder, "int x;", &one.artifacts());
+    let files: Vec<PathBuf> = walkdir::WalkDir::new(folder.path())
+        .into_iter()
+        .filter_map(|entry| entry.ok().filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path))
+        .collect();
+    assert!(files.len() > 2, "{files:?}");
+    for (index, path) in files.iter().enumerate() {
+        let whole = fs_err::read(path).unwrap();
+        let other = fs_err::read(&files[(index + 1) % files.len()]).unwrap();
+        let mut flipped = whole.clone();
+        flipped[whole.len() / 2] ^= 1;
+        for wrong in [Vec::new(), whole[..whole.len() - 1].to_vec(), flipped, other] {
+            fs_err::write(path, wrong).unwrap();
+            assert_eq!(two.shared(&folder).0.get(&key()), None, "{}", path.display());
+            drop(clear(&two.folder.path().join("cache")));
+        }
+        fs_err::write(path, whole).unwrap();
+    }
+    assert_eq!(two.shared(&folder).0.get(&key()), Some(two.artifacts()));
+}
+
+#[test]
+fn an_older_cache_is_shared_as_soon_as_there_is_a_place() {
+    let (folder, [one, two]) = shared_by_two();
+    one.put(&one.artifacts());
+    let (cache, remote) = one.shared(&folder);
+    cache.put(&key(), &one.artifacts(), Path::new("/toolkit"), later()).unwrap();
+    assert_eq!(remote.settle(Duration::from_secs(60)), None);
+    assert_eq!(two.shared(&folder).0.get(&key()), Some(two.artifacts()));
+}
+
+#[test]
+fn refusals_and_notes_of_a_machine_stay_there() {
+    let (folder, [one, _]) = shared_by_two();
+    let (cache, remote) = one.shared(&folder);
+    cache.put_failure(&key(), &refused(&one), Path::new("/toolkit"), later()).unwrap();
+    cache.finish();
+    assert_eq!(remote.settle(Duration::from_secs(60)), None);
+    assert!(cache.failure(&key()).is_some());
+    assert_eq!(fs_err::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -201,7 +201,8 @@ fn check_once(
     rules.map_or(Ok(()), |rules| fix::refuse(&workspace.root, rules, cancel))?;
     let levels = all_levels(arguments, &workspace)?;
     let mut known = known::Known::of(arguments, &workspace, &current)?;
-    let cache = cache_of(arguments, &workspace.root);
+    let remote = || cache::remote::of_environment(arguments.offline);
+    let cache = cache_of(arguments, &workspace.root).map(|cache| cache.shared(remote()));
     let gatherer = gather::Gatherer {
         arguments,
         architectures: &architectures,

@@ -67,5 +67,10 @@ fn cache_settings() -> impl Iterator<Item = InForce> {
         value: format!("{} MiB", cache::limit() >> 20),
         origin: origin(&[cache::MAX_VARIABLE]),
     };
-    folder.into_iter().chain([limit])
+    let remote = cache::remote::shown().map(|value| InForce {
+        key: "remote cache".to_string(),
+        value,
+        origin: origin(&[cache::remote::VARIABLE]),
+    });
+    folder.into_iter().chain([limit]).chain(remote)
 }

@@ -98,8 +98,20 @@ pub fn is_regular(path: &Path) -> bool {
 /// # Errors
 /// The file cannot be read, is not regular (a pipe would block, a device may be endless), or is too large.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read_to(limit, path, open(path)?)
+}
+
+/// The same for a file of this tool's own.
+///
+/// # Errors
+/// Same as for [`read`].
+pub fn read_own(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read_to(limit, path, open_own(path)?)
+}
+
+fn read_to(limit: u64, path: &Path, file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > limit {
         true => Err(refused(path, &format!("has more than {} MiB", (limit >> 20).max(1)))),
         false => Ok(bytes),

@@ -20,7 +20,7 @@ use lmem_unit::{
 use crate::tree::attributes::{blanked, unparsed_attributes};
 use crate::tree::line_marks::LineMarks;
 use crate::tree::mentions::Mention;
-use crate::tree::{CallSyntax, Memory};
+use crate::tree::{CallSyntax, Memory, base_name};
 
 /// The text that the compiler read, with its syntax tree and its mapping to the user's file.
 pub struct SyntaxTree {
@@ -185,8 +185,8 @@ type CallKey = (TreeId, usize, Arc<str>);
 
 /// The calls of a function in the statements at a place.
 pub struct CallsAt {
-    /// The function's name as the text may have it.
-    pub function: String,
+    /// The function's name without scopes and template arguments.
+    pub base: String,
     pub calls: Vec<CallSyntax>,
 }
 
@@ -266,7 +266,8 @@ impl<'a> SyntaxTrees<'a> {
             return Rc::clone(known);
         }
         let name = demangle(function);
-        let found = Rc::new(CallsAt { calls: self.tree(id).calls_at(offset, &name), function: name });
+        let base = base_name(&name).to_string();
+        let found = Rc::new(CallsAt { calls: self.tree(id).calls_at(offset, &name), base });
         self.calls.borrow_mut().insert(key, Rc::clone(&found));
         found
     }

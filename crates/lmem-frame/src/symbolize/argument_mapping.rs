@@ -1,9 +1,10 @@
 //! Maps parameters used in an inlined function to the arguments at the call site.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use cuda_syntax::SyntaxTrees;
-use cuda_syntax::tree::{CallSyntax, base_name};
+use cuda_syntax::tree::CallSyntax;
 
 use crate::place::Place;
 
@@ -23,6 +24,13 @@ pub struct CallPart {
     pub uses: Vec<usize>,
 }
 
+/// The parts of a statement that calls a function.
+pub struct CalledParts {
+    pub parts: Vec<CallPart>,
+    /// Whether the function is an `operator[]`.
+    pub is_brackets: bool,
+}
+
 /// The parts of a statement whose memory the inlined code may access: the arguments of the parameters in use, or the
 /// object of a method. `None` if the call is not found, or nothing was inlined.
 pub fn parts_of_calls(
@@ -30,22 +38,22 @@ pub fn parts_of_calls(
     trees: &SyntaxTrees<'_>,
     inner: Option<&Place>,
     handed: &[(Handed, usize)],
-) -> Option<Vec<CallPart>> {
+) -> Option<CalledParts> {
     let called = trees.calls_at(place.tree, place.offset, place.callee.as_ref()?);
-    let base = base_name(&called.function);
+    let base = called.base.as_str();
     if called.calls.is_empty() {
         return None;
     }
     // Parameter names are known only if the callee is in the user's files and is the function called here.
     let inner = inner.filter(|inner| inner.function == place.callee);
     let parameters = inner.and_then(|inner| inner.tree(trees).parameters_around(inner.offset));
-    let has_object = parameters.is_some() || base == "operator[]";
+    let is_brackets = base == "operator[]";
+    let has_object = parameters.is_some() || is_brackets;
     let known = handed.first();
-    let all: Vec<(Handed, usize)> = match handed {
-        [] => vec![(Handed::Object, 0)],
-        some => some.to_vec(),
-    };
-    let parts = called.calls.iter().flat_map(|call| {
+    let object = [(Handed::Object, 0)];
+    let all = if handed.is_empty() { &object } else { handed };
+    let mut parts: Vec<CallPart> = Vec::new();
+    for call in &called.calls {
         let call = as_called(call, base, parameters.as_deref());
         // A method that another one calls without an object has that one's own object, which no argument names.
         let has_own_object = parameters.is_some() && call.object.is_none() && !base.starts_with("operator");
@@ -58,24 +66,24 @@ pub fn parts_of_calls(
                 _ => None,
             };
             let argument = argument.and_then(|argument| call.arguments.get(argument).cloned());
-            let object = call.object.clone().filter(|_| has_object);
-            let range = argument.or(object).unwrap_or_else(|| call.range.clone());
+            let object = || call.object.clone().filter(|_| has_object);
+            let range = argument.or_else(object).unwrap_or_else(|| call.range.clone());
             Some(CallPart { range, uses: vec![*number] })
         };
-        all.iter().filter_map(part).collect::<Vec<_>>()
-    });
-    Some(join(parts.collect()))
+        parts.extend(all.iter().filter_map(part));
+    }
+    Some(CalledParts { parts: join(parts), is_brackets })
 }
 
 /// For an operator that is not a method, the first operand is an argument.
-fn as_called(call: &CallSyntax, base: &str, parameters: Option<&[String]>) -> CallSyntax {
+fn as_called<'c>(call: &'c CallSyntax, base: &str, parameters: Option<&[String]>) -> Cow<'c, CallSyntax> {
     let is_operator = base.starts_with("operator") && !matches!(base, "operator[]" | "operator()");
     match (&call.object, parameters) {
         (Some(object), Some(parameters)) if is_operator && parameters.len() == call.arguments.len() + 1 => {
             let arguments = std::iter::once(object.clone()).chain(call.arguments.iter().cloned()).collect();
-            CallSyntax { range: call.range.clone(), object: None, arguments }
+            Cow::Owned(CallSyntax { range: call.range.clone(), object: None, arguments })
         }
-        _ => call.clone(),
+        _ => Cow::Borrowed(call),
     }
 }
 
@@ -105,7 +113,7 @@ mod tests {
             ];
             let places = it.places(&levels);
             let found = parts_of_calls(&places[1], it.trees, Some(&places[0]), &handed)?;
-            Some(found.into_iter().map(|part| text[part.range].to_string()).collect())
+            Some(found.parts.into_iter().map(|part| text[part.range].to_string()).collect())
         })
     }
 

@@ -8,13 +8,13 @@ use std::rc::Rc;
 use cuda_syntax::ast::Node;
 
 use cuda_syntax::identifiers::occurrences;
-use cuda_syntax::tree::{Declaration, DeclarationKind, MemberSyntax, Mention, base_name};
+use cuda_syntax::tree::{Declaration, DeclarationKind, MemberSyntax, Mention};
 use cuda_syntax::{SyntaxTrees, types};
 use lmem_base::mangling::{bind, demangle, template_arguments};
 use lmem_unit::FrontEndVariable;
 use nv_code::AccessKind;
 
-use super::argument_mapping::{CallPart, Handed, parts_of_calls};
+use super::argument_mapping::{CallPart, CalledParts, Handed, parts_of_calls};
 use super::{auto_variables, macro_kernel};
 use crate::place::Place;
 
@@ -80,7 +80,7 @@ pub fn resolve(places: &[Place], trees: &SyntaxTrees<'_>, wanted: &Wanted<'_>) -
         let regions = place.tree(trees).regions(place.offset);
         let parts = parts_of_calls(place, trees, level.checked_sub(1).map(|inner| &places[inner]), &handed);
         let all = mentions(place, &regions, trees);
-        let here = candidates((place, trees), &all, parts.as_deref(), wanted);
+        let here = candidates(place, &all, parts.as_ref(), wanted);
         let (aliases, variables): (Vec<Here<'_>>, Vec<Here<'_>>) =
             here.into_iter().partition(|here| here.mention.declaration.kind == DeclarationKind::Alias);
         let indexed: Vec<Here<'_>> = aliases
@@ -130,28 +130,29 @@ struct Here<'m> {
 
 /// The mentions of a statement that may be the access, or may be passed to it.
 fn candidates<'m>(
-    (place, trees): (&Place, &SyntaxTrees<'_>),
+    place: &Place,
     all: &'m [Mention],
-    parts: Option<&[CallPart]>,
+    called: Option<&CalledParts>,
     wanted: &Wanted<'_>,
 ) -> Vec<Here<'m>> {
-    let Some(parts) = parts else {
+    let Some(called) = called else {
         let fitting = all.iter().filter(|mention| (wanted.fits)(mention, place));
         return fitting.map(|mention| Here { mention, uses: Vec::new() }).collect();
     };
     // A function may read and write what it is passed, whatever the mention at the call looks like.
     let handed = all.iter().filter_map(|mention| {
-        let of = parts.iter().filter(|part| holds(&part.range, &mention.range) || holds(&mention.range, &part.range));
+        let of =
+            called.parts.iter().filter(|part| holds(&part.range, &mention.range) || holds(&mention.range, &part.range));
         let of: Vec<&CallPart> = of.collect();
         let uses = of.iter().flat_map(|part| part.uses.iter().copied()).collect();
         (!of.is_empty()).then_some(Here { mention, uses })
     });
     let handed: Vec<Here<'m>> = handed.collect();
     // An overloaded `operator[]` is a read or write like a built-in subscript.
-    let called = place.callee.as_ref().map(|callee| trees.calls_at(place.tree, place.offset, callee));
-    let is_brackets = called.is_some_and(|called| base_name(&called.function) == "operator[]");
-    let same_way: Vec<Here<'m>> =
-        handed.iter().filter(|here| is_brackets && (wanted.fits)(here.mention, place)).cloned().collect();
+    if !called.is_brackets {
+        return handed;
+    }
+    let same_way: Vec<Here<'m>> = handed.iter().filter(|here| (wanted.fits)(here.mention, place)).cloned().collect();
     if same_way.is_empty() { handed } else { same_way }
 }
 

@@ -1,0 +1,45 @@
+//! A folder that several machines or users share.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use lmem_base::{files, places};
+
+use super::{MAX_BYTES, Place};
+
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// The folder must exist: one that is made where a disk is not mounted would be shared with nobody.
+    pub fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    fn missing(&self) -> String {
+        format!("`{}` is no folder", self.0.display())
+    }
+}
+
+impl Place for Folder {
+    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
+        match places::read_own(&self.0.join(name), MAX_BYTES) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(_) if !self.0.is_dir() => Err(self.missing()),
+            // Something else in an entry's place is as good as no entry.
+            Err(error) if error.kind() == ErrorKind::NotFound || error.kind() == ErrorKind::Other => Ok(None),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), String> {
+        if !self.0.is_dir() {
+            return Err(self.missing());
+        }
+        let path = self.0.join(name);
+        let folder = path.parent().unwrap_or(&self.0);
+        // Readable for others, as far as the system's defaults allow: they are who it is for.
+        fs_err::create_dir_all(folder)
+            .and_then(|()| files::write_anew(&path, &bytes))
+            .map_err(|error| error.to_string())
+    }
+}
