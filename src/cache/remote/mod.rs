@@ -157,11 +157,12 @@ impl Remote {
                 Ok(bytes) => self.place.put(&name, bytes),
                 Err(_) => Ok(()),
             };
-            self.queue.done();
             if let Err(why) = sent {
                 self.trouble(|trouble| trouble.writing.get_or_insert(why).clone());
                 self.queue.give_up();
             }
+            // Last: who waits for the queue asks then what went wrong.
+            self.queue.done();
         }
     }
 
