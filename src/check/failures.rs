@@ -75,6 +75,10 @@ pub fn next_step(message: &CompilerMessage, unit: &TranslationUnit) -> Option<St
         None => ("", "the `lmem.toml` of the project"),
     };
     match cause(&message.text)? {
+        _ if unit.unresolved_options().is_some() => Some(
+            "some options are made when the program runs: `cargo lmem run -- COMMAND` checks with all of them"
+                .to_string(),
+        ),
         Cause::Header(header) if is_file && is_of_library(header) => {
             Some("it comes with CUDA's libraries: `--toolkit PATH` takes an installed CUDA that has them".to_string())
         }

@@ -456,6 +456,7 @@ fn finish(
 ) -> Report {
     let settings = workspace.unmatched.iter().map(|setting| remarks::unmatched(setting, &workspace.root));
     let remarks = remarks.into_iter().chain(settings).chain(not_analysed::not_analysed(extraction, workspace));
+    let remarks = remarks.chain(not_analysed::unknown_options(extraction, workspace));
     units.push(remarks.filter_map(|remark| leveled_by_file(remark, workspace, levels)).collect());
     units.push(not_analysed::refused(workspace));
     units.push(not_analysed::unread(extraction, workspace));

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use lmem_base::diagnostic::{Code, Diagnostic, Help, Label, Report, Severity};
+use lmem_base::source::Span;
 use lmem_extract::Extraction;
 use lmem_project::discover::{Refused, Workspace};
 use lmem_unit::Unresolved;
@@ -26,6 +27,36 @@ pub(super) fn not_analysed(extraction: &Extraction, workspace: &Workspace) -> Ve
         by_reason.entry((package, &unresolved.reason)).or_default().push(unresolved);
     }
     by_reason.into_iter().map(|((package, reason), texts)| note(package, reason, &texts)).collect()
+}
+
+/// A note for each reason why the options of kernel strings are not known: what is said of their kernels may not hold.
+pub(super) fn unknown_options(extraction: &Extraction, workspace: &Workspace) -> Vec<Diagnostic> {
+    let mut by_reason: BTreeMap<(Option<&str>, &str), Vec<&Span>> = BTreeMap::new();
+    for unit in &extraction.units {
+        let reason = unit.unresolved_options();
+        let Some((reason, site)) = reason.zip(unit.use_site.as_ref()) else { continue };
+        let file = workspace.files.iter().find(|file| file.path == site.file.path);
+        let package = file.and_then(|file| workspace.package_of(file)).map(|package| package.name.as_str());
+        by_reason.entry((package, reason)).or_default().push(site);
+    }
+    let note = |((package, reason), mut sites): ((Option<&str>, &str), Vec<&Span>)| {
+        sites.sort();
+        sites.dedup();
+        let texts: Vec<Unresolved> =
+            sites.into_iter().map(|span| Unresolved { span: span.clone(), reason: reason.to_string() }).collect();
+        let texts: Vec<&Unresolved> = texts.iter().collect();
+        let message = match texts.len() {
+            1 => format!("kernel source checked without some of its options: {reason}"),
+            count => format!("{count} kernel sources checked without some of their options: {reason}"),
+        };
+        let help = "`cargo lmem run -- COMMAND` checks them with the options of the program";
+        Diagnostic {
+            message,
+            help: vec![Help { message: help.to_string() }],
+            ..self::note(package.map(str::to_string), reason, &texts)
+        }
+    };
+    by_reason.into_iter().map(note).collect()
 }
 
 /// An error for each source whose name keeps it from being checked, and for settings that cannot be read.
@@ -112,7 +143,7 @@ fn note(package: Option<String>, reason: &str, texts: &[&Unresolved]) -> Diagnos
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lmem_base::source::{SourceFile, Span};
+    use lmem_base::source::SourceFile;
 
     #[test]
     fn one_reason_is_one_note() {

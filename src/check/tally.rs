@@ -85,7 +85,9 @@ pub fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
     for (job, report) in jobs.iter().zip(reports) {
         units.entry(std::ptr::from_ref(job.unit)).or_default().push(report);
     }
-    let is_assumed = |job: &&Job<'_>| unit::flag_origin(job.unit) == FlagOrigin::Assumed;
+    // Options that a program makes have a note of their own.
+    let is_assumed =
+        |job: &&Job<'_>| unit::flag_origin(job.unit) == FlagOrigin::Assumed && job.unit.unresolved_options().is_none();
     let assumed: BTreeSet<_> = jobs.iter().filter(is_assumed).map(|job| std::ptr::from_ref(job.unit)).collect();
     let count = |holds: &dyn Fn(&[&UnitReport]) -> bool| units.values().filter(|reports| holds(reports)).count();
     let mut architectures: Vec<String> = jobs.iter().map(|job| job.target.architecture.clone()).collect();

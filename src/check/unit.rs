@@ -530,8 +530,7 @@ pub fn flag_origin(unit: &TranslationUnit) -> FlagOrigin {
         UnitCode::CudaFile { flags, .. } => flags.origin,
         // Captured options, or their absence, are those that the program runs with.
         UnitCode::CudaText { options, .. } if options.captured.is_some() => FlagOrigin::Captured,
-        UnitCode::CudaText { options, .. } if options.unresolved.is_some() => FlagOrigin::Assumed,
-        UnitCode::Ptx { options, .. } if options.unresolved.is_some() => FlagOrigin::Assumed,
+        UnitCode::CudaText { .. } | UnitCode::Ptx { .. } if unit.unresolved_options().is_some() => FlagOrigin::Assumed,
         UnitCode::CudaText { .. } | UnitCode::Ptx { .. } | UnitCode::Machine(_) => FlagOrigin::Code,
     }
 }

@@ -10,7 +10,7 @@ use lmem_base::diagnostic::{Code, Diagnostic, Report, Severity, SinceTally};
 use lmem_base::words::plural;
 
 use super::figures::{align, shorten};
-use super::markdown::{cell, findings};
+use super::markdown::{cell, findings, made_with};
 use super::{Context, human};
 use crate::cli::MessageFormat;
 
@@ -267,7 +267,7 @@ fn page(comparison: &KernelComparison, report: &Report) -> String {
         let shown = &report.diagnostics[..report.diagnostics.len().min(MAX_ROWS)];
         let _ = write!(text, "\n### New or worse\n{}", findings(shown));
     }
-    text
+    text + &made_with(&report.summary)
 }
 
 /// A figure that differs stands out.

@@ -42,7 +42,7 @@ fn page(report: &Report) -> String {
 }
 
 /// The programs that the figures come from: another compiler may give others.
-fn made_with(summary: &Summary) -> String {
+pub(super) fn made_with(summary: &Summary) -> String {
     match summary.toolkit.as_str() {
         "" => String::new(),
         toolkit => format!("\ncargo-lmem {}, CUDA {}\n", crate::version::short(), cell(toolkit)),

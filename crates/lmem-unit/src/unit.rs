@@ -103,6 +103,15 @@ pub enum UnitCode {
 }
 
 impl TranslationUnit {
+    /// Why some options of a kernel string or of PTX are not known.
+    pub fn unresolved_options(&self) -> Option<&str> {
+        match &self.code {
+            UnitCode::CudaText { options, .. } if options.captured.is_none() => options.unresolved.as_deref(),
+            UnitCode::Ptx { options, .. } => options.unresolved.as_deref(),
+            UnitCode::CudaText { .. } | UnitCode::CudaFile { .. } | UnitCode::Machine(_) => None,
+        }
+    }
+
     /// The text of a unit, unless it is a `.cu` file.
     pub fn text(&self) -> Option<&str> {
         match &self.code {

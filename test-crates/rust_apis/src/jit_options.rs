@@ -39,6 +39,6 @@ pub fn modules(limit: u32) -> [Module; 3] {
     [
         Module::from_ptx(WIDE, &[ModuleJitOption::OptLevel(OptLevel::O4)]).unwrap(),
         Module::from_ptx(WIDE, FEW).unwrap(),
-        Module::from_ptx(WIDE, &[ModuleJitOption::MaxRegisters(limit)]).unwrap(),
+        Module::from_ptx(WIDE, &[ModuleJitOption::MaxRegisters(limit)]).unwrap(), //~ not_analysed
     ]
 }

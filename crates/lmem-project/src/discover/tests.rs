@@ -198,12 +198,14 @@ fn links_are_followed_inside_the_workspace_only() {
     symlink(".", red.join("loop")).unwrap();
     symlink("missing", red.join("broken.cu")).unwrap();
     symlink(outside.path().join("secret.cu"), red.join("linked.cu")).unwrap();
+    symlink("/etc/hostname", red.join("named.cu")).unwrap();
     let workspace = discover(&scope(folder.path(), &[])).unwrap();
     assert_eq!(names(&workspace), ["crates/blue/src/lib.rs", "crates/red/src/lib.rs", "loose/x.cu"]);
     assert_eq!(workspace.notes, ["`crates/red/outside` is a link that leads out of the workspace: not followed"]);
     let left_out = [
         "`crates/red/broken.cu` is a link that leads nowhere: not checked",
         "`crates/red/linked.cu` is a link that leads out of the workspace: not checked",
+        "`crates/red/named.cu` is a link to a file of another kind: not checked",
     ];
     assert_eq!(workspace.left_out, left_out);
     assert!(workspace.may_read(&folder.path().join("loose/x.cu")));

@@ -131,6 +131,10 @@ impl Walk {
         let is_wanted = target.is_dir() || has_ending(&target, &["cu", "rs"]) || has_ending(&target, HEADER_ENDINGS);
         let is_known =
             walked.iter().any(|folder| fs_err::canonicalize(folder).is_ok_and(|folder| target.starts_with(folder)));
+        if !is_wanted && has_ending(link, &["cu"]) {
+            let shown = display_path(link, &self.root);
+            self.left_out.push(format!("`{shown}` is a link to a file of another kind: not checked"));
+        }
         if !is_wanted || is_known {
             return None;
         }
