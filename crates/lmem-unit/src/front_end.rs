@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 use lmem_base::casts::without_casts;
 use nv_code::unescape_path;
 
+/// No member of a kernel's structure is larger, in bytes: sums of sizes do not overflow.
+const MAX_MEMBER: u64 = 1 << 32;
+
 const LOCAL: &str = "__cuda_local_var_";
 
 /// Prefix of the number of an unnamed structure.
@@ -303,15 +306,19 @@ impl Types {
     /// Lays out members as C does; the size is `None` if a member's size is unknown.
     fn lay_out(&mut self, body: &str, is_union: bool, forced: Option<u64>) -> (Option<Layout>, Vec<Field>) {
         let mut fields = Vec::new();
-        let (mut end_bits, mut largest, mut alignment) = (0u64, 0u64, forced.unwrap_or(1));
+        let (mut end_bits, mut largest, mut alignment) = (0u64, 0u64, forced.unwrap_or(1).max(1));
         for member in members(body) {
             let Some((name, head, extents, layout, bits)) = self.member(&member) else { return (None, Vec::new()) };
-            let Some(layout) = layout else { return (None, Vec::new()) };
+            let Some(layout) = layout.filter(|layout| layout.bytes <= MAX_MEMBER) else { return (None, Vec::new()) };
             alignment = alignment.max(layout.alignment);
             if let Some(bits) = bits {
                 // A bit-field does not cross a boundary of its type's storage unit; a zero-width bit-field ends the
                 // unit.
-                let unit = layout.bytes * 8;
+                let unit = layout.bytes.saturating_mul(8);
+                // Damaged text has fields that are wider than their type, or of a type without a size.
+                if unit == 0 || bits > unit {
+                    return (None, Vec::new());
+                }
                 if bits == 0 || end_bits / unit != (end_bits + bits - 1) / unit {
                     end_bits = end_bits.next_multiple_of(unit);
                 }

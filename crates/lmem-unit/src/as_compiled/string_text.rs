@@ -153,7 +153,7 @@ fn define(directive: &str) -> Option<(&str, Macro<'_>)> {
     if !is_function {
         return Some((name, Macro::Object(words[1..].to_vec())));
     }
-    let close = words.iter().position(|word| *word == ")")?;
+    let close = 2 + words.get(2..)?.iter().position(|word| *word == ")")?;
     let parameters = words[2..close].iter().copied().filter(|word| *word != ",").collect();
     Some((name, Macro::Function(parameters, words[close + 1..].to_vec())))
 }
