@@ -105,6 +105,7 @@ impl Known {
                     _ => {}
                 }
                 baseline.write(&path)?;
+                report.summary.baseline = Some(BaselineTally { known: count, ..BaselineTally::default() });
                 let (count, name) = (plural(count as u64, "finding"), display_path(&path, &workspace.root));
                 talk.note(&match is_configured {
                     true => format!("wrote {count} to `{name}`"),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use lmem_base::diagnostic::{Code, Diagnostic, Help, Label, Severity};
+use lmem_base::mangling::demangle;
 use lmem_base::source::{SourceFile, Span, normalize};
 use lmem_lints::explains;
 use lmem_unit::{CompilerMessage, MappedText, MessageKind, STRING_NAME, TranslationUnit, UnitCode};
@@ -100,6 +101,23 @@ pub fn start_of(unit: &TranslationUnit) -> Option<Span> {
     }
 }
 
+/// The text with names of kernels as the source has them, not mangled.
+fn readable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for word in text.split_inclusive(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_' && letter != '$') {
+        let name =
+            word.trim_end_matches(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_' && letter != '$');
+        match name.starts_with("_Z") {
+            true => {
+                shown.push_str(&demangle(name));
+                shown.push_str(&word[name.len()..]);
+            }
+            false => shown.push_str(word),
+        }
+    }
+    shown
+}
+
 fn diagnostic(message: &CompilerMessage, span: Option<Span>, unit: &TranslationUnit) -> Diagnostic {
     let severity = match message.kind {
         MessageKind::Warning => Severity::Warning,
@@ -107,7 +125,7 @@ fn diagnostic(message: &CompilerMessage, span: Option<Span>, unit: &TranslationU
     };
     let number = message.number.as_ref().map(|number| format!("::{number}")).unwrap_or_default();
     let code = Code::Compiler(format!("{}{number}", message.compiler));
-    let mut diagnostic = plain(unit, code, message.text.clone());
+    let mut diagnostic = plain(unit, code, readable(&message.text));
     diagnostic.severity = severity;
     match span {
         Some(span) => diagnostic.primary = Some(Label { span, text: String::new() }),

@@ -173,7 +173,7 @@ impl Baseline {
                 return Err(form(index + 1, "is the mark of a conflict".to_string()));
             }
             let line: BaselineLine =
-                serde_json::from_str(line).map_err(|error| form(index + 1, format!("says: {error}")))?;
+                serde_json::from_str(line).map_err(|error| form(index + 1, format!("says: {}", reason(&error))))?;
             // Older versions wrote them.
             if line.lint == BUDGET {
                 continue;
@@ -377,6 +377,13 @@ fn instances(diagnostic: &Diagnostic) -> Vec<(EntryKey, String, u64)> {
         None | Some([]) => vec![(key(""), "any".to_string(), 1)],
         Some(kernels) => kernels.iter().map(|kernel| (key(&kernel.name), kernel.arch.clone(), kernel.bytes)).collect(),
     }
+}
+
+/// serde's words without its place: a line of the file is a text of its own to it.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&place).unwrap_or(&text).to_string()
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ impl GitError {
     /// What to do next.
     pub fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Self::NoRepository(_) => "`--baseline FILE` needs no repository",
+            Self::NoRepository(_) => "`cargo lmem --baseline FILE` compares findings without a repository",
             Self::NotFetched(_) => {
                 "`git fetch --unshallow` brings it; in CI, let the checkout fetch it (`fetch-depth: 0`)"
             }

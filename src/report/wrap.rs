@@ -32,7 +32,8 @@ fn words(text: &str) -> Vec<&str> {
     for (at, letter) in text.char_indices() {
         match letter {
             '`' => is_code = !is_code,
-            ' ' if !is_code => {
+            // A unit stays with its number.
+            ' ' if !is_code && !text[at..].starts_with(" %") && !text[at..].starts_with(" B") => {
                 words.push(&text[start..at]);
                 start = at + 1;
             }
@@ -59,6 +60,11 @@ mod tests {
     fn lines_without_an_indent_begin_behind_the_same_columns() {
         let text = wrapped(&"word ".repeat(60), 60, 9, "");
         assert!(text.lines().count() > 2 && text.lines().all(|line| line.chars().count() <= 60 - 9), "{text}");
+    }
+
+    #[test]
+    fn a_unit_stays_with_its_number() {
+        assert_eq!(wrapped("occupancy 100 → 53 %", 19, 0, ""), "occupancy 100 →\n53 %");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use document::{
     PhysicalLocation, Properties, Replacement, ResultProperties, Rule, Sarif, SarifLocation, SarifMessage, SarifResult,
     SarifRun, Tool,
 };
-use lmem_base::diagnostic::{Code, Diagnostic, Label, Report, Severity, Suggestion};
+use lmem_base::diagnostic::{Applicability, Code, Diagnostic, Label, Report, Severity, Suggestion};
 use lmem_base::source::Span;
 
 use super::Context;
@@ -105,7 +105,9 @@ fn result<'a>(diagnostic: &'a Diagnostic, fingerprint: String, rules: &[Rule], c
     let rule_id = rule_id(&diagnostic.code);
     let rule_index = rules.iter().position(|rule| rule.id == rule_id).map_or(-1, |index| index as i64);
     let related = (1..).zip(&diagnostic.secondary);
-    let proven = diagnostic.suggestions.iter().filter(|suggestion| suggestion.is_proven());
+    // A tool that applies a fix asks nobody for the number that is to be filled in.
+    let is_whole = |suggestion: &&Suggestion| suggestion.applicability != Applicability::HasPlaceholders;
+    let proven = diagnostic.suggestions.iter().filter(|suggestion| suggestion.is_proven()).filter(is_whole);
     SarifResult {
         fixes: proven.map(|suggestion| fix(diagnostic, suggestion, cx)).collect(),
         level: level(diagnostic.severity),
@@ -608,7 +610,9 @@ mod tests {
     fn edits_that_were_compiled_are_fixes() {
         let mut open = samples::proven();
         open.suggestions[0].verification = None;
-        let report = Report { diagnostics: vec![samples::proven(), open], ..Report::default() };
+        let mut unfilled = samples::proven();
+        unfilled.suggestions[0].applicability = Applicability::HasPlaceholders;
+        let report = Report { diagnostics: vec![samples::proven(), open, unfilled], ..Report::default() };
         let document = samples::rendered(&report, MessageFormat::Sarif);
         let document: serde_json::Value = serde_json::from_str(&document).unwrap();
         let results = &document["runs"][0]["results"];
@@ -619,7 +623,7 @@ mod tests {
         assert_eq!(replacement["insertedContent"]["text"], "k = i");
         assert_eq!(replacement["deletedRegion"]["startLine"], 5);
         assert_eq!(results[0]["properties"]["lmem"]["suggestions"][0]["verification"]["status"], "proven");
-        assert!(results[1].get("fixes").is_none());
+        assert!(results[1].get("fixes").is_none() && results[2].get("fixes").is_none());
         // Each result has its own fingerprint.
         let name = |index: usize| results[index]["partialFingerprints"]["primaryLocationLineHash"].as_str().unwrap();
         assert_eq!(format!("{}-2", name(0)), name(1));
