@@ -355,7 +355,11 @@ fn git(place: &Place, arguments: &[&str]) {
 #[test]
 fn a_comparison_needs_a_repository_and_a_revision() {
     let place = Place::new();
-    expect(place.lmem(&["--staged"]).assert(), 2, &["lies in no git repository", "hint: `--baseline FILE`"]);
+    expect(
+        place.lmem(&["--staged"]).assert(),
+        2,
+        &["lies in no git repository", "`cargo lmem --baseline FILE` compares"],
+    );
     git(&place, &["init", "-q"]);
     expect(place.lmem(&["--changed-since", "HEAD"]).assert(), 2, &["there is no commit yet"]);
     // Before the first commit all that is staged is new.
