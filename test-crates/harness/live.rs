@@ -34,9 +34,13 @@ pub fn test(test_crate: &TestCrate) -> Result<Completion, Problem> {
     }
     let of_record = recorded::usual(test_crate)?;
     let report = |outcome: &Outcome| run::report(outcome, MessageFormat::Human);
-    match report(&outcome)? == report(&of_record.outcome)? {
-        true => Ok(Completion::Completed),
-        false => Err("the report is not the one that the record gives".to_string()),
+    let (live, recorded) = (report(&outcome)?, report(&of_record.outcome)?);
+    match live.lines().zip(recorded.lines()).find(|(live, recorded)| live != recorded) {
+        None if live == recorded => Ok(Completion::Completed),
+        None => Err("the report is longer or shorter than the one that the record gives".to_string()),
+        Some((live, recorded)) => {
+            Err(format!("the report is not the one that the record gives: `{live}` instead of `{recorded}`"))
+        }
     }
 }
 
