@@ -119,11 +119,11 @@ pub fn one_for_each_cause(reports: &mut [UnitReport], toolkit: &Toolkit, cancel:
             let span = diagnostic.primary.as_ref().map(|label| label.span.clone());
             let first = First { unit: index, position: report.diagnostics.len(), span: span.clone() };
             let key = (diagnostic.code.clone(), diagnostic.message.clone());
-            match firsts.get(&key).filter(|first| is_failure(&diagnostic) && first.unit != index && first.span != span)
+            match firsts.get(&key).filter(|first| diagnostic.is_failure() && first.unit != index && first.span != span)
             {
                 Some(first) => others.entry((first.unit, first.position)).or_default().push(span),
                 None => {
-                    if is_failure(&diagnostic) {
+                    if diagnostic.is_failure() {
                         firsts.entry(key).or_insert(first);
                     }
                     report.diagnostics.push(diagnostic);
@@ -154,7 +154,7 @@ pub fn no_such_architecture(reports: &[UnitReport], typed: &[String]) -> Option<
         name.is_some_and(|(_, name)| typed.iter().any(|typed| typed == name))
     };
     let mut diagnostics =
-        reports.iter().flat_map(|report| &report.diagnostics).filter(|one| is_failure(one)).peekable();
+        reports.iter().flat_map(|report| &report.diagnostics).filter(|one| one.is_failure()).peekable();
     let first = *diagnostics.peek()?;
     (reports.iter().all(|report| report.failed) && diagnostics.all(is_lacking)).then(|| CheckError::NoArchitecture {
         message: first.message.clone(),
@@ -164,10 +164,6 @@ pub fn no_such_architecture(reports: &[UnitReport], typed: &[String]) -> Option<
 
 /// Between the toolkit's version and the name of an architecture.
 const LACKS: &str = " has no architecture `";
-
-fn is_failure(diagnostic: &Diagnostic) -> bool {
-    diagnostic.severity == Severity::Error && !matches!(diagnostic.code, Code::Lint(_))
-}
 
 /// `the same at m2.cu:1, m3.cu:1 and 4 more`
 fn also_at(own: Option<&Span>, places: Vec<Option<Span>>) -> Option<String> {

@@ -104,16 +104,12 @@ pub fn start_of(unit: &TranslationUnit) -> Option<Span> {
 /// The text with names of kernels as the source has them, not mangled.
 fn readable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    for word in text.split_inclusive(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_' && letter != '$') {
-        let name =
-            word.trim_end_matches(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_' && letter != '$');
-        match name.starts_with("_Z") {
-            true => {
-                shown.push_str(&demangle(name));
-                shown.push_str(&word[name.len()..]);
-            }
-            false => shown.push_str(word),
-        }
+    let is_end = |letter: char| !letter.is_ascii_alphanumeric() && letter != '_' && letter != '$';
+    for word in text.split_inclusive(is_end) {
+        let name = word.trim_end_matches(is_end);
+        let is_mangled = name.starts_with("_Z");
+        shown.push_str(&if is_mangled { demangle(name) } else { name.to_string() });
+        shown.push_str(&word[name.len()..]);
     }
     shown
 }

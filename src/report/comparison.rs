@@ -6,7 +6,7 @@ use std::io;
 use serde::Serialize;
 
 use lmem_base::comparison::{ChangeKind, KernelChange, KernelComparison, KernelFootprint};
-use lmem_base::diagnostic::{Code, Diagnostic, Report, Severity, SinceTally};
+use lmem_base::diagnostic::{Code, Diagnostic, Report, SinceTally};
 use lmem_base::words::plural;
 
 use super::figures::{align, shorten};
@@ -35,16 +35,12 @@ pub(super) fn render(
         MessageFormat::Markdown => out.write_all(page(comparison, report).as_bytes()),
         _ => {
             // Compilers' messages stand before the figures of what compiled.
-            let errors = report.diagnostics.iter().filter(|diagnostic| is_failure(diagnostic)).cloned().collect();
+            let errors = report.diagnostics.iter().filter(|diagnostic| diagnostic.is_failure()).cloned().collect();
             human::render(&Report { diagnostics: errors, ..Report::default() }, cx, out)?;
             out.write_all(table(comparison, report, cx.limit).as_bytes())?;
             new_or_worse(&report.diagnostics, cx.limit).iter().try_for_each(|line| writeln!(out, "{line}"))
         }
     }
-}
-
-fn is_failure(diagnostic: &Diagnostic) -> bool {
-    diagnostic.severity == Severity::Error && !matches!(diagnostic.code, Code::Lint(_))
 }
 
 /// A line for each finding of the change.

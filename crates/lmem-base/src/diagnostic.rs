@@ -519,6 +519,11 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// Whether something could not be checked: an error that is no finding.
+    pub fn is_failure(&self) -> bool {
+        self.severity == Severity::Error && !matches!(self.code, Code::Lint(_))
+    }
+
     /// The share of the kernel's time, in thousandths, that the best edit with an estimate ends: what the local memory
     /// costs. `None` where nothing was executed.
     pub fn share(&self) -> Option<u32> {
