@@ -82,6 +82,5 @@ fn why_hidden(entry: &ImprovedEntry, checked: &Checked<'_>, workspace: &Workspac
 /// Whether a file of the workspace has a word. Files outside are not looked at: a link must not lead there.
 fn still_has(path: &Path, word: &str, workspace: &Workspace) -> bool {
     workspace.places.hold_file(path)
-        && SourceFile::read(path, &workspace.root)
-            .is_ok_and(|file| occurrences(file.text(), word).next().is_some())
+        && SourceFile::read(path, &workspace.root).is_ok_and(|file| occurrences(file.text(), word).next().is_some())
 }
