@@ -52,7 +52,6 @@ impl Search<'_> {
             0 => (recipe.block, recipe.grid) = self.extents(number),
             1 => recipe.spread = SPREADS[(number % SPREADS.len() as u64) as usize],
             2..4 => recipe.spread = Spread::Compared,
-            7..10 => recipe.below = ROOM[(hash >> 32) as usize % ROOM.len()].max(self.least + 1),
             4 => {
                 let candidates = self.parameters.candidates(self.most.get(index).copied().unwrap_or(0));
                 let other = candidates.get((hash >> 32) as usize % candidates.len().max(1));
@@ -66,6 +65,7 @@ impl Search<'_> {
                     *integer = (*integer + step).max(self.least);
                 }
             }
+            7..10 => recipe.below = ROOM[(hash >> 32) as usize % ROOM.len()].max(self.least + 1),
             _ => {}
         }
         Some(recipe)
