@@ -9,8 +9,11 @@ use ptx_syntax::Type;
 const SINGLE: u64 = 100_000_000_000;
 const DOUBLE: u64 = 1_000_000;
 const HALF: u64 = 10_000_000_000_000;
-/// A difference below this fraction of the array's largest number is attributed to cancellation.
+/// A difference below this fraction of a number nearby is attributed to cancellation.
 const CANCELLED: f64 = 1e-6;
+/// Numbers that exceed the difference by more have nothing to do with it, as their own last digits are far larger: -1e30
+/// as the start of a search for the largest number.
+const UNRELATED: f64 = 1e12;
 
 /// The difference between two runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,18 +95,22 @@ fn digits(origin: &Origin, offset: i64, ty: Type, old: &Bytes, new: &Bytes) -> O
     if relative <= limit as f64 {
         return Some(relative as u64);
     }
-    let scale = largest(origin, start, ty, old);
-    let beside = apart / scale;
-    let cancelled = if ty == Type::F64 { CANCELLED * 1e-7 } else { CANCELLED };
-    (scale.is_finite() && beside <= cancelled).then_some((beside * 1e15).ceil() as u64)
+    // Integers are counts, and exact.
+    let is_count = |number: f64| number.fract() == 0.0 && number.abs() < f64::from(1 << 24);
+    if is_count(a) && is_count(b) {
+        return None;
+    }
+    let digits = if ty == Type::F64 { 1e-7 } else { 1.0 };
+    let beside = apart / largest(origin, start, ty, old, apart * UNRELATED / digits);
+    (beside <= CANCELLED * digits).then_some((beside * 1e15).ceil() as u64)
 }
 
-/// The largest finite number near a location.
-fn largest(origin: &Origin, start: i64, ty: Type, bytes: &Bytes) -> f64 {
+/// The largest number near a location that does not exceed a limit.
+fn largest(origin: &Origin, start: i64, ty: Type, bytes: &Bytes, limit: f64) -> f64 {
     const NEAR: i64 = 256;
     let size = i64::from(ty.bytes());
     let numbers = (-NEAR..=NEAR).filter_map(|step| number(origin, start + step * size, ty, bytes));
-    numbers.map(f64::abs).filter(|number| number.is_finite()).fold(0.0, f64::max)
+    numbers.map(f64::abs).filter(|number| *number <= limit).fold(0.0, f64::max)
 }
 
 fn number(origin: &Origin, start: i64, ty: Type, bytes: &Bytes) -> Option<f64> {
@@ -160,6 +167,20 @@ fn place(origin: &Origin, offset: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cancellation_is_told_from_counts_and_unrelated_numbers() {
+        let origin = Origin::Parameter(0);
+        let bytes = |numbers: [f32; 3]| -> Bytes {
+            let bytes = numbers.into_iter().flat_map(f32::to_le_bytes);
+            (0..).zip(bytes).map(|(at, byte)| ((origin.clone(), at), byte)).collect()
+        };
+        let apart = |old: [f32; 3], new: f32| digits(&origin, 0, Type::F32, &bytes(old), &bytes([new, old[1], old[2]]));
+        assert!(apart([1.5e-7, 3.25, -1e30], 2.5e-7).is_some_and(|apart| apart < 100_000_000));
+        assert_eq!(apart([5.5, 0.0, -1e30], 6.5), None);
+        assert_eq!(apart([5.0, 3e7, 0.0], 6.0), None);
+        assert!(apart([5.5, 3e7, 0.0], 6.25).is_some());
+    }
 
     #[test]
     fn halves_are_numbers() {

@@ -73,7 +73,21 @@ impl Values for Drawn {
         let within = |number: i64| self.recipe.least + number.rem_euclid(below - self.recipe.least);
         let whole = match (self.recipe.spread, element.class) {
             (_, Class::Pointer) | (Spread::Random, _) => return usual(self.recipe.least..below),
-            (Spread::Signed, Class::Integer | Class::Unknown) => return signed(&usual, self.recipe.least, below),
+            (Spread::Mixed, class) => {
+                let least = self.recipe.least;
+                let (own, each) =
+                    (mix(self.recipe.seed, region.id.address() >> 36), mix(self.recipe.seed, index.cast_unsigned()));
+                match (class, own % 4) {
+                    (Class::Float(_), _) | (_, 0) => return usual(least..below),
+                    (_, 1) => within(index),
+                    (_, 2) if each >> 32 & 3 != 0 => least,
+                    (_, 3) if each >> 32 & 3 == 0 && least <= 0 => -1,
+                    _ => return usual(least..below),
+                }
+            }
+            (Spread::Signed, Class::Integer | Class::Unknown) => {
+                return signed(&usual, self.recipe.least, below, element.bytes);
+            }
             (Spread::Signed, Class::Float(ty)) => {
                 return odd(usual(0..1), ty, mix(self.recipe.seed, index.cast_unsigned()));
             }
@@ -108,6 +122,9 @@ impl Drawn {
     }
 }
 
+/// The smallest number that an `int` cannot represent.
+const FAR: i64 = 1 << 31;
+
 /// Makes one value in 16 unusual: infinite, huge, a signed zero, or NaN.
 fn odd(usual: Value, ty: Type, hash: u64) -> Value {
     const ODD: [f64; 4] = [f64::INFINITY, -1e4, -0.0, f64::NAN];
@@ -122,8 +139,9 @@ fn odd(usual: Value, ty: Type, hash: u64) -> Value {
     }
 }
 
-/// Integers of both signs. If the range is large, one in 16 is at the limit of its type.
-fn signed(usual: &dyn Fn(std::ops::Range<i64>) -> Value, least: i64, below: i64) -> Value {
+/// Integers of both signs. If the range is large, one in 16 is at the limit of its type, and those of 64 bits may exceed
+/// 32 bits.
+fn signed(usual: &dyn Fn(std::ops::Range<i64>) -> Value, least: i64, below: i64, bytes: u32) -> Value {
     // A value that must not be zero keeps its sign.
     if least > 0 {
         return usual(least..below);
@@ -135,6 +153,8 @@ fn signed(usual: &dyn Fn(std::ops::Range<i64>) -> Value, least: i64, below: i64)
         0 if is_large => u64::from(i32::MAX.cast_unsigned()),
         1 if is_large => i64::from(i32::MIN).cast_unsigned(),
         2 if is_large => u64::MAX,
+        // Eight bytes for each of so many elements are still within a region.
+        4 if is_large && bytes == 8 => (FAR + number).cast_unsigned(),
         even if even % 2 == 0 => number.cast_unsigned(),
         _ => (-number).cast_unsigned(),
     })

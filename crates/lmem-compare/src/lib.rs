@@ -8,6 +8,10 @@
 //!
 //! The longest of these launches also shows what both versions execute, from which [`estimate`] predicts their time.
 //!
+//! Comparing and estimating take a third of the processor time of the compilations that they follow: 21 of 67 seconds for
+//! the 85 edited units of the test crate `labelled` on one architecture. Of 513 pairs of changed kernels (the test crates
+//! and two sets of kernels that no rewrite was made for), 497 are compared.
+//!
 //! All bytes written to global memory must be equal. Floating-point numbers may differ in the last digits, which is
 //! reported.
 

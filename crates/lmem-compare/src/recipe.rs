@@ -22,6 +22,9 @@ pub(crate) enum Spread {
     Signed,
     /// Half of them constants that the kernel compares with, and their neighbours.
     Compared,
+    /// Each region has its own distribution: any values, ascending ones, mostly zeros as in counts of children, or any
+    /// with some -1 between them that end a list.
+    Mixed,
 }
 
 /// Distributions in the order of launches.
@@ -35,6 +38,10 @@ pub(crate) const SPREADS: [Spread; 8] = [
     Spread::Signed,
     Spread::Falling,
 ];
+
+/// Distributions in which launches are looked for that execute what the edit changes.
+pub(crate) const SEARCHED: [Spread; 6] =
+    [Spread::Mixed, Spread::Random, Spread::Mixed, Spread::Compared, Spread::Mixed, Spread::Signed];
 
 /// All choices for a launch; equal recipes give equal launches.
 #[derive(Debug, Clone)]

@@ -6,6 +6,7 @@
 //!    accepts.
 //! 3. *Launch*: vary integers and distributions within these bounds, and run both versions on each launch.
 
+mod around;
 mod large;
 
 use std::collections::HashMap;
@@ -70,6 +71,10 @@ const LONGEST: i64 = 80;
 /// Exclusive bounds of integers in memory, in turn: equal values only occur if the range is small.
 const RANGES: [Option<i64>; 7] = [None, Some(8), None, Some(3), Some(100), Some(2), Some(32)];
 
+/// If fewer than one in so many launches prove something, launches like those that do are drawn as well.
+const RARE: u64 = 3;
+const MOST_REACHING: usize = 8;
+
 /// Bounds of integers that stay within an array of a few elements.
 const NARROW: [i64; 3] = [4, 2, 1];
 
@@ -99,6 +104,8 @@ enum Reason {
     Wild,
     /// An unsupported instruction.
     NotSupported(String),
+    /// Local or shared memory that nothing wrote is read, and nothing else is wrong.
+    Unwritten(&'static str),
     Other(&'static str),
 }
 
@@ -126,11 +133,24 @@ pub(crate) struct Search<'a> {
     /// Whether 64-bit integers are addresses. If they are passed to functions, their use does not show it.
     wide_are_pointers: bool,
     rest: Rest,
+    /// Launches that execute what the edit changes, for others that are like them.
+    reaching: Vec<Recipe>,
+    /// Whether the original read memory that nothing wrote, in a launch that has no other fault.
+    reads_unwritten: bool,
+    /// Whether such a launch is valid if the results do not depend on the values read. An index beyond an array may
+    /// read such memory, too, so that a difference in such a launch proves as little as the launch itself.
+    is_lenient: bool,
 }
 
 /// Runs both versions until the result is certain enough.
 pub(crate) fn run(mut search: Search<'_>) -> Compared {
-    if let Err(why) = search.narrow() {
+    let mut narrowed = search.narrow();
+    if search.reaching.is_empty() && search.reads_unwritten {
+        search.is_lenient = true;
+        search.work = 0;
+        narrowed = search.narrow();
+    }
+    if let Err(why) = narrowed {
         return Compared::without_counts(Comparison::NotCompared { why });
     }
     search.widen();
@@ -206,6 +226,9 @@ impl<'a> Search<'a> {
             words_are_integers: false,
             wide_are_pointers: false,
             rest: Rest::Integers,
+            reaching: Vec::new(),
+            reads_unwritten: false,
+            is_lenient: false,
         }
     }
 }
@@ -243,7 +266,7 @@ impl Search<'_> {
             Reason::TooLarge => "no launch keeps within its arrays".to_string(),
             Reason::Wild => "no launch has all memory that is read".to_string(),
             Reason::Zero => "every launch divides by zero".to_string(),
-            Reason::Other(why) => why.to_string(),
+            Reason::Other(why) | Reason::Unwritten(why) => why.to_string(),
             Reason::NotSupported(what) => quoted(&what),
         })
     }
@@ -260,7 +283,10 @@ impl Search<'_> {
                 self.most.clone_from(&self.base);
                 let recipe = Recipe { below, least, ..self.recipe(below.cast_unsigned() + 11 * attempt) };
                 last = match self.original(&recipe) {
-                    Ok((ran, _)) if ran.has_effect() && self.reach.in_original(&ran.outcome) => return Ok(below),
+                    Ok((ran, _)) if ran.has_effect() && self.reach.in_original(&ran.outcome) => {
+                        self.reaching = vec![recipe];
+                        return Ok(below);
+                    }
                     Ok((ran, _)) => {
                         let writes = ran.has_effect();
                         if silent.as_ref().is_none_or(|(known, ..)| writes && !known) {
@@ -281,7 +307,9 @@ impl Search<'_> {
         match silent {
             Some((_, below, base)) => {
                 self.base = base;
-                self.wake(below, least);
+                if !self.wake(below, least) {
+                    self.look_around(least);
+                }
                 self.most.clone_from(&self.base);
                 Ok(below)
             }
@@ -291,7 +319,7 @@ impl Search<'_> {
 
     /// Raises one integer, or all but one, until the original executes what the edit changes: a guard may need a large
     /// number where an index needs a small one.
-    fn wake(&mut self, below: i64, least: i64) {
+    fn wake(&mut self, below: i64, least: i64) -> bool {
         let low = self.base.clone();
         for (high, room) in WIDER.into_iter().flat_map(|high| ROOMS.map(|room| (high, room))) {
             for (index, is_alone) in (0..low.len()).flat_map(|index| [(index, true), (index, false)]) {
@@ -306,11 +334,13 @@ impl Search<'_> {
                     && ran.has_effect()
                     && self.reach.in_original(&ran.outcome)
                 {
-                    return;
+                    self.reaching = vec![recipe];
+                    return true;
                 }
             }
         }
         self.base = low;
+        false
     }
 
     /// A value for each integer: at first the same for all, then values typical of guards and extents.
@@ -400,7 +430,11 @@ impl Search<'_> {
                 break;
             }
             let is_missed = self.unreached > launches + UNREACHED && number % 4 != 0;
-            let recipe = self.drawn(number, is_missed || launches >= LAUNCHES);
+            let is_rare = number % 4 == 1 && u64::from(launches + 2) * RARE < number;
+            let recipe = match self.similar(number) {
+                Some(recipe) if is_rare => recipe,
+                _ => self.drawn(number, is_missed || launches >= LAUNCHES),
+            };
             let outcome = match self.original(&recipe) {
                 Ok((outcome, elements)) => (outcome, elements),
                 Err(Reason::NotSupported(what)) => {
@@ -412,11 +446,18 @@ impl Search<'_> {
             let work = outcome.0.outcome.warp_instructions;
             match self.both(&recipe, outcome) {
                 Ok(None) => {}
+                Ok(Some(Difference::Bytes(..))) if self.is_lenient => {
+                    let why = "results depend on local memory that nothing wrote".to_string();
+                    return Compared::without_counts(Comparison::NotCompared { why });
+                }
                 Ok(Some(Difference::Bytes(what, _))) => {
                     return Compared::without_counts(Comparison::Different { what: self.told(&recipe, &what) });
                 }
                 Ok(Some(found)) => {
                     launches += 1;
+                    if self.reaching.len() < MOST_REACHING {
+                        self.reaching.push(recipe.clone());
+                    }
                     if let Difference::Digits(apart) = found {
                         digits = digits.max(Some(apart));
                     }
@@ -640,8 +681,29 @@ impl Search<'_> {
     fn original(&mut self, recipe: &Recipe) -> Result<(Ran, Elements), Reason> {
         let elements = Elements::default();
         let ran = self.execute(self.before, recipe, &elements, (LAUNCH_LIMIT, LONG_TURN), false);
-        judged(&ran.outcome)?;
+        match judged(&ran.outcome) {
+            Err(Reason::Unwritten(_)) if self.is_lenient && self.ignores_unwritten(recipe, &elements, &ran) => {}
+            Err(reason) => {
+                self.reads_unwritten |= matches!(reason, Reason::Unwritten(_));
+                return Err(reason);
+            }
+            Ok(()) => {}
+        }
         Ok((ran, elements))
+    }
+
+    /// Whether the original computes the same with other bytes in memory that nothing wrote: compilers load both
+    /// operands of a condition before they know which one counts.
+    fn ignores_unwritten(&mut self, recipe: &Recipe, elements: &Elements, ran: &Ran) -> bool {
+        let (mut launch, mut memory) = self.prepared(recipe, elements);
+        launch.limits.warp_instructions = LAUNCH_LIMIT;
+        launch.limits.unwritten = !launch.limits.unwritten;
+        let outcome = self.before.run(&launch, &mut memory);
+        self.work += outcome.warp_instructions;
+        outcome.end == ran.outcome.end
+            && outcome.blocks == ran.outcome.blocks
+            && outcome.printed == ran.outcome.printed
+            && between(&ran.memory, &memory) == Difference::None
     }
 
     fn execute(
@@ -718,17 +780,17 @@ fn judged(outcome: &Outcome) -> Result<(), Reason> {
         End::Deadlock(_) => return Err(Reason::Other("threads wait for each other")),
         End::Completed => {}
     }
-    if uninitialized_local.count > 0 {
-        return Err(Reason::Other("it reads local memory that nothing wrote"));
-    }
-    if uninitialized_shared.count > 0 {
-        return Err(Reason::Other("it reads shared memory that nothing wrote"));
-    }
     if wide_shift.count > 0 {
         return Err(Reason::TooLarge);
     }
     if bad_collective.count > 0 {
         return Err(Reason::Other("threads of a warp part at a collective instruction"));
+    }
+    if uninitialized_local.count > 0 {
+        return Err(Reason::Unwritten("it reads local memory that nothing wrote"));
+    }
+    if uninitialized_shared.count > 0 {
+        return Err(Reason::Unwritten("it reads shared memory that nothing wrote"));
     }
     Ok(())
 }

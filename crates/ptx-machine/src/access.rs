@@ -6,7 +6,7 @@ use crate::execute::lanes_of;
 use crate::float::{self, Mode};
 use crate::integer;
 use crate::machine::{BlockState, Run, Stop};
-use crate::memory::{self, Class, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, UNWRITTEN, WINDOW_SIZE, parted};
+use crate::memory::{self, Class, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, WINDOW_SIZE, parted};
 use crate::op::*;
 use crate::outcome::Fault;
 use crate::soft::F32;
@@ -69,21 +69,22 @@ fn mark(marks: &mut [u64], at: usize, count: usize) {
 
 impl Local {
     /// Grows the memory up to an address.
-    fn grow(&mut self, end: u64, limit: u64) -> Result<(), Fault> {
+    fn grow(&mut self, end: u64, limit: u64, unwritten: u8) -> Result<(), Fault> {
         if end > limit {
             return Err(Fault::OutsideWindow { address: LOCAL_WINDOW.wrapping_add(end) });
         }
         let end = (end as usize).next_multiple_of(256);
         if self.bytes.len() < end {
-            self.bytes.resize(end, UNWRITTEN);
+            self.bytes.resize(end, unwritten);
             self.written.resize(end.div_ceil(64), 0);
         }
         Ok(())
     }
 
     /// Marks a range as unwritten: the variables of a new call do not keep the values of the last call.
-    pub fn forget(&mut self, from: u64, to: u64) {
+    pub fn forget(&mut self, from: u64, to: u64, unwritten: u8) {
         for at in from..to.min(self.bytes.len() as u64) {
+            self.bytes[at as usize] = unwritten;
             self.written[at as usize / 64] &= !(1 << (at % 64));
         }
     }
@@ -123,7 +124,7 @@ impl Run<'_> {
                 let end = address.saturating_add(u64::from(bytes));
                 self.check_local(&block.warps[warp], frame, lane, (object, address, end), found);
                 let local = &mut block.warps[warp].local[lane];
-                local.grow(end, self.local_limit())?;
+                local.grow(end, self.local_limit(), self.launch.limits.unwritten)?;
                 let at = address as usize;
                 if !is_marked(&local.written, at, bytes as usize) {
                     found.local_unwritten |= 1 << lane;
@@ -181,7 +182,7 @@ impl Run<'_> {
                 let end = address.saturating_add(u64::from(bytes));
                 self.check_local(&block.warps[warp], frame, lane, (object, address, end), found);
                 let local = &mut block.warps[warp].local[lane];
-                local.grow(end, self.local_limit())?;
+                local.grow(end, self.local_limit(), self.launch.limits.unwritten)?;
                 let at = address as usize;
                 local.bytes[at..at + count].copy_from_slice(&value.to_le_bytes()[..count]);
                 mark(&mut local.written, at, count);

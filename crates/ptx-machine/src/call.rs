@@ -93,7 +93,7 @@ impl Run<'_> {
                 warp.frames[new as usize] = Some(callee);
             }
             for lane in lanes_of(mask) {
-                warp.local[lane].forget(local_base, local_base + code.local_bytes);
+                warp.local[lane].forget(local_base, local_base + code.local_bytes, self.launch.limits.unwritten);
             }
             let home = warp.add_meeting(split.pc + 1, split.frame, mask, meeting, new);
             warp.splits.push(Split { mask, pc: 0, frame: new, meeting: home, state: State::Ready });

@@ -1,5 +1,7 @@
 //! Launch configuration of a kernel.
 
+use crate::memory::UNWRITTEN;
+
 /// Extents, parameters and limits of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
@@ -52,6 +54,8 @@ pub struct Limits {
     /// Instructions of a warp's time slice. The default is so large that only a warp which waits for another uses it
     /// up. With a small value, warps are interleaved, as on hardware.
     pub turn: u64,
+    /// Value of bytes of local and shared memory that nothing wrote. Output that changes with it depends on them.
+    pub unwritten: u8,
     /// Whether to count sectors, lines and passes of memory accesses, which takes time.
     pub count_accesses: bool,
 }
@@ -65,6 +69,7 @@ impl Default for Limits {
             printed_bytes: 1 << 20,
             reversed: false,
             turn: 400_000,
+            unwritten: UNWRITTEN,
             count_accesses: false,
         }
     }

@@ -7,7 +7,7 @@ use ptx_syntax::InitialValue;
 
 use crate::decode::{Program, code_address};
 use crate::launch::Launch;
-use crate::memory::{FIRST_LOCAL, Memory, Origin, UNWRITTEN, object_bits};
+use crate::memory::{FIRST_LOCAL, Memory, Origin, object_bits};
 use crate::op::{BarrierKind, NOWHERE, Op};
 use crate::outcome::{AccessCount, BlockCount, End, Event, Events, Fault, Outcome, Place};
 use crate::warp::{Frame, Split, State, Warp};
@@ -278,7 +278,7 @@ impl Run<'_> {
         let bytes = (program.dynamic_shared + u64::from(self.launch.dynamic_shared)).max(program.shared_bytes) as usize;
         BlockState {
             id,
-            shared: vec![UNWRITTEN; bytes],
+            shared: vec![self.launch.limits.unwritten; bytes],
             shared_written: vec![0; bytes.div_ceil(64)],
             warps,
             gates: vec![Gate::default(); 16],

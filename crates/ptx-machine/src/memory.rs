@@ -16,7 +16,7 @@ use crate::outcome::Fault;
 const REGION_SHIFT: u32 = 36;
 /// Offset of a region's start in its 64 GiB, so that negative offsets are possible.
 const START: u64 = 1 << (REGION_SHIFT - 1);
-/// Value of bytes of local and shared memory that were never written.
+/// Value of bytes of local and shared memory that were never written, unless the launch says another.
 pub(crate) const UNWRITTEN: u8 = 0xcd;
 
 const PAGE_SHIFT: u32 = 12;

@@ -51,3 +51,41 @@ fn the_address_of_an_element_starts_no_array() {
     let outcome = program.run(&launch, &mut Memory::default());
     assert_eq!(outcome.events.object_out_of_bounds.count, 0);
 }
+
+#[test]
+fn what_nothing_wrote_is_as_the_launch_says() {
+    let ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n\
+        .local .align 4 .b8 depot[8];\n.shared .align 4 .b8 tile[8];\n.reg .b64 %rd<2>;\n.reg .b32 %r<4>;\n\
+        ld.param.u64 %rd1, [out];\nmov.u32 %r1, 7;\nst.local.u32 [depot], %r1;\nld.local.u32 %r2, [depot+4];\n\
+        ld.shared.u32 %r3, [tile];\nld.local.u32 %r1, [depot];\nst.global.u32 [%rd1], %r1;\n\
+        st.global.u32 [%rd1+4], %r2;\nst.global.u32 [%rd1+8], %r3;\nret;\n}\n";
+    let program = Program::new(&Module::parse(ptx).unwrap(), "k").unwrap();
+    for unwritten in [0xcd, 0x32] {
+        let mut memory = Memory::default();
+        let region = memory.parameter(0);
+        let mut launch = Launch::new(1, 1).parameter(region.address().to_le_bytes());
+        launch.limits.unwritten = unwritten;
+        let outcome = program.run(&launch, &mut memory);
+        let events = (outcome.events.uninitialized_local.count, outcome.events.uninitialized_shared.count);
+        assert_eq!((outcome.end, events), (End::Completed, (1, 1)));
+        let word = [unwritten; 4];
+        assert_eq!(memory.bytes(region, 0, 12).unwrap(), [[7, 0, 0, 0], word, word].concat());
+    }
+}
+
+#[test]
+fn a_kernel_has_the_functions_of_the_tables_that_it_names() {
+    let ptx = ".version 8.0\n.target sm_90\n.address_size 64\n\
+        .func one() { ret; }\n.func two() { ret; }\n.func far() { ret; }\n\
+        .global .align 8 .u64 inner[1] = {two};\n.global .align 8 .u64 table[2] = {one, inner};\n\
+        .global .align 8 .u64 other[1] = {far};\n\
+        .visible .entry k()\n{\n.reg .b64 %rd<2>;\nld.global.u64 %rd1, [table];\nret;\n}\n\
+        .visible .entry plain()\n{\nret;\n}\n";
+    let module = Module::parse(ptx).unwrap();
+    let functions = |kernel: &str| -> Vec<String> {
+        Program::new(&module, kernel).unwrap().functions().map(str::to_string).collect()
+    };
+    let mut named = functions("k");
+    named.sort();
+    assert_eq!((named, functions("plain")), (vec!["k".into(), "one".into(), "two".into()], vec!["plain".to_string()]));
+}

@@ -6,7 +6,7 @@ mod data;
 mod matrix;
 mod objects;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -170,33 +170,43 @@ impl Program {
     }
 }
 
-/// The functions that a kernel may call, itself first. Functions named in initializers may all be called.
+/// The functions that a kernel may call, itself first: those that it names, and those in tables that it names.
 fn reachable<'m>(module: &'m Module, kernel: &'m Function) -> Vec<&'m Function> {
     let by_name: HashMap<&str, &Function> = module.functions.iter().rev().map(|f| (&*f.name, f)).collect();
     let aliases: HashMap<&str, &str> = module.aliases.iter().map(|(a, b)| (&**a, &**b)).collect();
+    let mut tables: Vec<&Variable> =
+        module.variables.iter().filter(|variable| named_in(variable).next().is_some()).collect();
     let mut found = vec![kernel];
-    let mut names: std::collections::HashSet<&str> = std::iter::once(&*kernel.name).collect();
+    let mut names: HashSet<&str> = std::iter::once(&*kernel.name).collect();
     let mut next = 0;
-    let mut add = |name: &'m str, found: &mut Vec<&'m Function>| {
-        let name = aliases.get(name).copied().unwrap_or(name);
-        if let Some(function) = by_name.get(name)
-            && names.insert(name)
-        {
-            found.push(function);
-        }
-    };
-    for name in module.initial_names() {
-        add(name, &mut found);
-    }
-    while let Some(function) = found.get(next) {
+    while let Some(function) = found.get(next).copied() {
         next += 1;
-        for operand in function.instructions.iter().flat_map(|instruction| &instruction.operands) {
-            if let Operand::Symbol(name, _) = operand {
-                add(name, &mut found);
+        let operands = function.instructions.iter().flat_map(|instruction| &instruction.operands);
+        let mut open: Vec<&str> = operands
+            .filter_map(|operand| match operand {
+                Operand::Symbol(name, _) => Some(&**name),
+                _ => None,
+            })
+            .collect();
+        open.extend(tables.extract_if(.., |table| function.mentions(&table.name)).flat_map(named_in));
+        while let Some(name) = open.pop() {
+            let name = aliases.get(name).copied().unwrap_or(name);
+            if let Some(function) = by_name.get(name).filter(|_| names.insert(name)) {
+                found.push(function);
             }
+            // A table may have the addresses of others.
+            open.extend(tables.extract_if(.., |table| &*table.name == name).flat_map(named_in));
         }
     }
     found
+}
+
+/// The functions and variables whose addresses are in a variable's initial value.
+fn named_in(variable: &Variable) -> impl Iterator<Item = &str> {
+    variable.initial.iter().filter_map(|(_, value)| match value {
+        InitialValue::Address { name, .. } => Some(&**name),
+        _ => None,
+    })
 }
 
 struct Decoder<'m> {
