@@ -21,4 +21,5 @@ pub mod stored;
 pub mod threads;
 pub mod timing;
 pub mod version;
+pub mod way;
 pub mod words;
