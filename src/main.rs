@@ -136,7 +136,8 @@ fn mistaken_word(arguments: &CheckArgs) -> Option<Exit> {
 }
 
 fn complain_of(cli::Mistyped { message, hint }: &cli::Mistyped) -> Exit {
-    say::line(&format!("error: {message}\nhint: {hint}"));
+    say::line(&format!("error: {message}"));
+    say::line(&format!("hint: {hint}"));
     Exit::Usage
 }
 
@@ -157,7 +158,8 @@ fn unwritable(output: &Path, checked: &[PathBuf]) -> Option<Exit> {
             (format!("there is no folder `{folder}`"), format!("`mkdir -p {folder}` makes it"))
         }
     };
-    say::line(&format!("error: `--output {}` cannot be written: {problem}\nhint: {hint}", output.display()));
+    say::line(&format!("error: `--output {}` cannot be written: {problem}", output.display()));
+    say::line(&format!("hint: {hint}"));
     Some(Exit::Usage)
 }
 
@@ -186,7 +188,7 @@ fn run_measure(arguments: &MeasureArgs, cancel: &AtomicBool) -> Exit {
     };
     let bench = match Bench::new(cancel) {
         Ok(bench) => bench,
-        Err(error) => return complain(&error, Exit::Usage),
+        Err(error) => return with_hints(&error, Exit::Usage, &error.hints()),
     };
     if check.arch.is_empty() {
         check.arch = vec![bench.device.architecture.clone()];
@@ -199,15 +201,13 @@ fn checked(arguments: &CheckArgs, surroundings: Surroundings<'_>, cancel: &Atomi
     set_color(arguments.color);
     let targets = cli::targets(&arguments.output, arguments.message_format);
     if targets.iter().filter(|(_, path)| path.is_none()).count() > 1 {
-        say::line(
-            "error: `--output` names two formats for stdout\nhint: `--output FORMAT=FILE` writes one of them to a file",
-        );
+        say::line("error: `--output` names two formats for stdout");
+        say::line("hint: `--output FORMAT=FILE` writes one of them to a file");
         return (Exit::Usage, None);
     }
     if arguments.kernels && !targets.iter().any(|(format, _)| format.has_kernels()) {
-        say::line(
-            "error: `--kernels` needs the format `human`, `markdown` or `json`\nhint: `--output markdown=FILE` writes one beside this",
-        );
+        say::line("error: `--kernels` needs the format `human`, `markdown` or `json`");
+        say::line("hint: `--output markdown=FILE` writes one beside this");
         return (Exit::Usage, None);
     }
     if let Some(exit) = targets.iter().find_map(|(_, path)| unwritable((*path)?, &arguments.paths)) {
