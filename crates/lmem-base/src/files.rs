@@ -1,6 +1,6 @@
 //! Atomic file writes: a file has its new content or its old one.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -37,7 +37,7 @@ pub fn write_anew(path: &Path, content: &[u8]) -> io::Result<()> {
     replace(path, content, None)
 }
 
-/// Writes an output to a path that the user chose. A regular file is replaced atomically and keeps its permissions; a
+/// Writes an output to a path that the user chose. A regular file is replaced atomically and keeps its owner and permissions; a
 /// new one gets the system's default permissions. Anything else (a link, a pipe, a device such as `/dev/stdout`) is
 /// kept and written into. A link of the tree around the current folder that leads out of it is not followed.
 ///
@@ -49,7 +49,7 @@ pub fn write_output(path: &Path, content: &[u8]) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => replace(path, content, None),
         Err(error) => Err(error),
         // With more than one hard link, the other names would keep the old content.
-        Ok(found) if found.is_file() && found.nlink() == 1 => match replace(path, content, Some(found.permissions())) {
+        Ok(found) if found.is_file() && found.nlink() == 1 => match replace(path, content, Some(&found)) {
             // The folder may be read-only although the file is writable.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => write_into(path, content),
             result => result,
@@ -58,16 +58,14 @@ pub fn write_output(path: &Path, content: &[u8]) -> io::Result<()> {
     }
 }
 
-fn replace(path: &Path, content: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
-    if permissions.as_ref().is_some_and(Permissions::readonly) {
+fn replace(path: &Path, content: &[u8], found: Option<&Metadata>) -> io::Result<()> {
+    if found.is_some_and(|found| found.permissions().readonly()) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = Replacement::new(folder, 0o666)?;
     file.as_file().write_all(content)?;
-    if let Some(permissions) = permissions {
-        file.as_file().set_permissions(permissions)?;
-    }
+    found.map_or(Ok(()), |found| file.take_after(found))?;
     file.persist(path)
 }
 
@@ -104,6 +102,7 @@ fn is_without_reader(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
