@@ -178,7 +178,7 @@ fn code_in_cell(text: &str) -> String {
 }
 
 /// A file's name as code in a table cell. Nothing in it ends the code or the cell.
-fn code(name: &str) -> String {
+pub(super) fn code(name: &str) -> String {
     format!("`{}`", name.replace('`', "'").replace('|', "\\|"))
 }
 
