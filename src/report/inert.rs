@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use lmem_base::inert::{is_active, replaced};
+use lmem_base::inert::{in_json, is_escaped};
 
 /// Writes JSON, where such characters are only part of strings, and escapes them.
 pub(super) struct Inert<'w>(pub(super) &'w mut dyn Write);
@@ -14,7 +14,7 @@ impl Write for Inert<'_> {
         match std::str::from_utf8(bytes) {
             Ok(text) if text.contains(is_escaped) || text.contains("##") => {
                 // A command stands in one piece: no letter of it is written as an escape.
-                self.0.write_all(replaced(&escaped(text), "\\u0023").as_bytes())?;
+                self.0.write_all(in_json(text).as_bytes())?;
             }
             _ => self.0.write_all(bytes)?,
         }
@@ -24,22 +24,6 @@ impl Write for Inert<'_> {
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 8);
-    for letter in text.chars() {
-        match is_escaped(letter) {
-            true => letter.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}"))),
-            false => out.push(letter),
-        }
-    }
-    out
-}
-
-/// White space between values is not part of a string.
-fn is_escaped(letter: char) -> bool {
-    is_active(letter) && letter > '\u{20}'
 }
 
 #[cfg(test)]

@@ -67,6 +67,23 @@ pub fn replaced(text: &str, sign: &str) -> String {
     shown + rest
 }
 
+/// JSON, where such characters are only part of strings, with escapes in their place.
+pub fn in_json(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len() + 8);
+    for letter in text.chars() {
+        match is_escaped(letter) {
+            true => letter.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown.push_str(&format!("\\u{unit:04x}"))),
+            false => shown.push(letter),
+        }
+    }
+    replaced(&shown, "\\u0023")
+}
+
+/// White space between values is not part of a string.
+pub fn is_escaped(letter: char) -> bool {
+    is_active(letter) && letter > '\u{20}'
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
