@@ -173,8 +173,9 @@ fn prose(text: &str) -> String {
 }
 
 /// A part of a cell that stands between backticks. A backslash before a separator would not keep it from being one.
+/// HTML and links are escaped here too, for readers that see no code in it.
 fn code_in_cell(text: &str) -> String {
-    html(&text.replace("\\|", "¦")).replace('|', "\\|")
+    html(&text.replace("\\|", "¦")).replace('|', "\\|").replace("](", "]&#40;")
 }
 
 /// A file's name as code in a table cell. Nothing in it ends the code or the cell.
