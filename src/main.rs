@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ use cargo_lmem::{cache, cli, compile, fix, git, in_force, init, lsp, report, run
 use cuda_toolkit::ToolkitError;
 use lmem_base::diagnostic::Severity;
 use lmem_base::source::display_path;
-use lmem_base::{files, guardian, process, say};
+use lmem_base::{files, guardian, process, say, way};
 use lmem_project::build_flags;
 
 /// Exit codes; the numbers are documented in `--help` and the README.
@@ -100,11 +100,15 @@ fn done(exit: Exit) -> ExitCode {
     ExitCode::from(exit as u8)
 }
 
-/// The first Ctrl-C ends the compilers and then this process; the second ends it at once.
+/// Whether the run is over and its report is being written, maybe into a pipe that nobody empties.
+static IS_REPORTING: AtomicBool = AtomicBool::new(false);
+
+/// The first Ctrl-C ends the compilers and then this process; the second ends it at once, as the first does where only the
+/// report is left.
 fn install_handler(cancel: &Arc<AtomicBool>) {
     let cancel = Arc::clone(cancel);
     let handler = move || {
-        if cancel.swap(true, Ordering::Relaxed) {
+        if cancel.swap(true, Ordering::Relaxed) || IS_REPORTING.load(Ordering::Relaxed) {
             std::process::exit(Exit::Interrupted as i32);
         }
     };
@@ -132,12 +136,19 @@ fn mistaken_word(arguments: &CheckArgs) -> Option<Exit> {
 }
 
 fn complain_of(cli::Mistyped { message, hint }: &cli::Mistyped) -> Exit {
-    say::line(&format!("error: {message}\nhint: {hint}"));
+    say::line(&format!("error: {message}"));
+    say::line(&format!("hint: {hint}"));
     Exit::Usage
 }
 
-/// Reports an unwritable output file before the run instead of after it.
-fn unwritable(output: &Path) -> Option<Exit> {
+/// Reports an unwritable output file before the run instead of after it; `checked` are the folders and files named.
+fn unwritable(output: &Path, checked: &[PathBuf]) -> Option<Exit> {
+    if let Err(error) = stays_in(output, checked.iter().map(PathBuf::as_path)) {
+        let output = output.display();
+        say::line(&format!("error: `--output {output}` cannot be written: {error}"));
+        say::line("hint: name the file that it leads to");
+        return Some(Exit::Usage);
+    }
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let (problem, hint) = match (folder.is_dir(), output.is_dir()) {
         (true, false) => return None,
@@ -147,7 +158,8 @@ fn unwritable(output: &Path) -> Option<Exit> {
             (format!("there is no folder `{folder}`"), format!("`mkdir -p {folder}` makes it"))
         }
     };
-    say::line(&format!("error: `--output {}` cannot be written: {problem}\nhint: {hint}", output.display()));
+    say::line(&format!("error: `--output {}` cannot be written: {problem}", output.display()));
+    say::line(&format!("hint: {hint}"));
     Some(Exit::Usage)
 }
 
@@ -176,7 +188,7 @@ fn run_measure(arguments: &MeasureArgs, cancel: &AtomicBool) -> Exit {
     };
     let bench = match Bench::new(cancel) {
         Ok(bench) => bench,
-        Err(error) => return complain(&error, Exit::Usage),
+        Err(error) => return with_hints(&error, Exit::Usage, &error.hints()),
     };
     if check.arch.is_empty() {
         check.arch = vec![bench.device.architecture.clone()];
@@ -189,18 +201,16 @@ fn checked(arguments: &CheckArgs, surroundings: Surroundings<'_>, cancel: &Atomi
     set_color(arguments.color);
     let targets = cli::targets(&arguments.output, arguments.message_format);
     if targets.iter().filter(|(_, path)| path.is_none()).count() > 1 {
-        say::line(
-            "error: `--output` names two formats for stdout\nhint: `--output FORMAT=FILE` writes one of them to a file",
-        );
+        say::line("error: `--output` names two formats for stdout");
+        say::line("hint: `--output FORMAT=FILE` writes one of them to a file");
         return (Exit::Usage, None);
     }
     if arguments.kernels && !targets.iter().any(|(format, _)| format.has_kernels()) {
-        say::line(
-            "error: `--kernels` needs the format `human`, `markdown` or `json`\nhint: `--output markdown=FILE` writes one beside this",
-        );
+        say::line("error: `--kernels` needs the format `human`, `markdown` or `json`");
+        say::line("hint: `--output markdown=FILE` writes one beside this");
         return (Exit::Usage, None);
     }
-    if let Some(exit) = targets.iter().find_map(|(_, path)| path.and_then(unwritable)) {
+    if let Some(exit) = targets.iter().find_map(|(_, path)| unwritable((*path)?, &arguments.paths)) {
         return (exit, None);
     }
     let is_cargo_content = match arguments.with_check.then(|| with_check::run(arguments, cancel)) {
@@ -223,6 +233,7 @@ fn checked(arguments: &CheckArgs, surroundings: Surroundings<'_>, cancel: &Atomi
 }
 
 fn say(arguments: &CheckArgs, outcome: &Outcome, start: Instant) -> Exit {
+    IS_REPORTING.store(true, Ordering::Relaxed);
     if let Err(error) = write_report(arguments, outcome) {
         // The reader closed the pipe, as in `cargo lmem | head`.
         if error.kind() != std::io::ErrorKind::BrokenPipe {
@@ -298,18 +309,29 @@ fn write_report(arguments: &CheckArgs, outcome: &Outcome) -> std::io::Result<()>
             true => text.extend(fix::patch(&outcome.fixes.files).into_bytes()),
             false => report::render(&outcome.report, format, &cx, &mut text)?,
         }
-        write_to(path, &text)?;
+        write_to(path, root, &text)?;
     }
     Ok(())
 }
 
-fn write_to(path: Option<&Path>, text: &[u8]) -> std::io::Result<()> {
+/// Checks that no link of a checked tree leads an output out of it.
+fn stays_in<'a>(output: &Path, checked: impl Iterator<Item = &'a Path>) -> std::io::Result<()> {
+    // Of a file, the tree is the one around its folder.
+    let above = |path: &'a Path| path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = |path: &'a Path| if path.is_dir() { path } else { above(path).unwrap_or(Path::new(".")) };
+    let folders: Vec<&Path> = checked.map(folder).chain([Path::new(".")]).collect();
+    way::stays_in_trees(output, &folders)
+}
+
+fn write_to(path: Option<&Path>, root: &Path, text: &[u8]) -> std::io::Result<()> {
     let Some(path) = path else {
         let mut stdout = std::io::stdout().lock();
         stdout.write_all(text)?;
         return stdout.flush();
     };
-    files::write_output(path, text)
+    // Only now the root of the workspace is known, and what lies there may have changed.
+    stays_in(path, std::iter::once(root))
+        .and_then(|()| files::write_output(path, text))
         .map_err(|error| std::io::Error::new(error.kind(), format!("`{}` cannot be written: {error}", path.display())))
 }
 

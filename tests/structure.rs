@@ -14,6 +14,7 @@ const ROOMS: &[&str] = &[
     "crates/lmem-base/src/guardian.rs",
     "crates/lmem-base/src/places.rs",
     "crates/lmem-base/src/process.rs",
+    "crates/lmem-base/src/way.rs",
     "crates/lmem-extract/src/rust/",
     "crates/lmem-project/src/build_flags/",
     "crates/lmem-project/src/discover/",

@@ -275,6 +275,9 @@ fn check_once(
     if record.is_none() && !sandbox.is_on() {
         talk.note("this kernel has no Landlock: compilers may read all that you may; check no tree of strangers here");
     }
+    if let Some(name) = lmem_base::process::relative_compiler() {
+        talk.note(&format!("`{name}` is not used: a relative path could lead into the checked tree"));
+    }
     let show = |shown: &Shown<'_>| talk.command(shown);
     let compilers = Compilers {
         comparer: &Comparer::default(),

@@ -33,7 +33,7 @@ pub enum WriteError {
     Io { name: String, error: std::io::Error },
 }
 
-/// Replaces the contents of files and keeps their permissions. A symbolic link stays a link: its target is replaced, if
+/// Replaces the contents of files and keeps their permissions, and their owners where this user may. A symbolic link stays a link: its target is replaced, if
 /// it is below the root.
 ///
 /// # Errors
@@ -61,13 +61,13 @@ fn prepare<'f>(fixed: &'f FixedFile, root: &Path) -> Result<Prepared<'f>, WriteE
     if !path.starts_with(&root) {
         return Err(WriteError::Outside(name()));
     }
-    let permissions = fs_err::metadata(&path).map_err(io)?.permissions();
-    if permissions.readonly() {
+    let found = fs_err::metadata(&path).map_err(io)?;
+    if found.permissions().readonly() {
         return Err(WriteError::ReadOnly(name()));
     }
     let file = Replacement::new(path.parent().unwrap_or(&root), 0o600).map_err(io)?;
     file.as_file().write_all(fixed.text.as_bytes()).map_err(io)?;
-    file.as_file().set_permissions(permissions).map_err(io)?;
+    file.take_after(&found).map_err(io)?;
     file.as_file().sync_all().map_err(io)?;
     if fs_err::read(&path).map_err(io)? != fixed.file.text().as_bytes() {
         return Err(WriteError::Changed(name()));
@@ -81,7 +81,7 @@ fn io(fixed: &FixedFile, error: std::io::Error) -> WriteError {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     use super::*;
     use lmem_base::source::SourceFile;
@@ -108,6 +108,20 @@ mod tests {
         assert_eq!(fs_err::metadata(&path).unwrap().permissions().mode() & 0o777, 0o750);
         assert!(fs_err::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(entries(root), 2);
+    }
+
+    #[test]
+    fn nobody_gets_a_program_of_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.cu");
+        fs_err::write(&path, "int a;\n").unwrap();
+        // Only root may give a file away.
+        drop(std::os::unix::fs::chown(&path, Some(1000), Some(1001)));
+        fs_err::set_permissions(&path, PermissionsExt::from_mode(0o6755)).unwrap();
+        let before = fs_err::metadata(&path).unwrap();
+        write(&[fixed(&path, folder.path())], folder.path()).unwrap();
+        let after = fs_err::metadata(&path).unwrap();
+        assert_eq!((after.uid(), after.gid(), after.mode() & 0o7777), (before.uid(), before.gid(), 0o755));
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl BaselineError {
             Self::Read { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
                 vec!["`cargo lmem --write-baseline` writes it, with what is found today".to_string()]
             }
-            Self::Form { .. } => vec!["`cargo lmem --write-baseline` writes it anew".to_string()],
+            Self::Form { .. } => vec!["remove it; `cargo lmem --write-baseline` then writes it anew".to_string()],
             _ => Vec::new(),
         }
     }

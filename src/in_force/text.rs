@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use lmem_base::inert::{in_json, name as inert, without_commands};
+
 use super::{Everything, InForce, Origin};
 
 /// A table for each package, and one for the run's options.
@@ -26,16 +28,21 @@ pub fn human(everything: &Everything) -> String {
     let is_off = |option: &&InForce| option.origin == Origin::Default && matches!(option.value.as_str(), "false" | "0");
     let options: Vec<&InForce> = everything.options.iter().filter(|option| !is_off(option)).collect();
     text.push_str(&table("options", &options));
-    text
+    without_commands(&text).into_owned()
 }
 
 fn table(name: &str, settings: &[&InForce]) -> String {
     let width = |of: fn(&InForce) -> &str| settings.iter().map(|it| of(it).chars().count()).max().unwrap_or(0).min(56);
     let (keys, values) = (width(|it| &it.key), width(|it| &it.value));
     let line = |setting: &&InForce| {
-        format!("  {:keys$}  {:values$}  {}\n", setting.key, setting.value, origin(&setting.origin))
+        format!(
+            "  {:keys$}  {:values$}  {}\n",
+            inert(&setting.key),
+            inert(&setting.value),
+            inert(&origin(&setting.origin))
+        )
     };
-    format!("\n{name}\n{}", settings.iter().map(line).collect::<String>())
+    format!("\n{}\n{}", inert(name), settings.iter().map(line).collect::<String>())
 }
 
 fn origin(origin: &Origin) -> String {
@@ -52,5 +59,5 @@ fn origin(origin: &Origin) -> String {
 /// # Errors
 /// Serializing strings and numbers does not fail.
 pub fn json(everything: &Everything) -> serde_json::Result<String> {
-    Ok(serde_json::to_string_pretty(everything)? + "\n")
+    Ok(in_json(&serde_json::to_string_pretty(everything)?) + "\n")
 }

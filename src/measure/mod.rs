@@ -32,10 +32,20 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Why nothing is measured.
 #[derive(Debug, Error)]
 pub enum MeasureError {
-    #[error("no GPU can be used: {0}\nhint: `cargo lmem -v` shows estimates; they need none")]
+    #[error("no GPU can be used: {0}")]
     NoGpu(String),
     #[error("the process for the GPU cannot be started")]
     Process(#[source] std::io::Error),
+}
+
+impl MeasureError {
+    /// What helps.
+    pub fn hints(&self) -> Vec<String> {
+        match self {
+            Self::NoGpu(_) => vec!["`cargo lmem -v` shows estimates; they need none".to_string()],
+            Self::Process(_) => Vec::new(),
+        }
+    }
 }
 
 /// This machine's GPU. Kernels are timed one after the other.

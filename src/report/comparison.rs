@@ -9,8 +9,9 @@ use lmem_base::comparison::{ChangeKind, KernelChange, KernelComparison, KernelFo
 use lmem_base::diagnostic::{Code, Diagnostic, Report, SinceTally};
 use lmem_base::words::plural;
 
+use super::excerpt::clean;
 use super::figures::{align, shorten};
-use super::markdown::{cell, findings, made_with};
+use super::markdown::{cell, code, findings, made_with};
 use super::{Context, human};
 use crate::cli::MessageFormat;
 
@@ -32,7 +33,7 @@ pub(super) fn render(
             serde_json::to_writer(&mut *out, &Document { comparison, findings: report.summary.since.as_ref() })?;
             writeln!(out)
         }
-        MessageFormat::Markdown => out.write_all(page(comparison, report).as_bytes()),
+        MessageFormat::Markdown => out.write_all(clean(&page(comparison, report)).as_bytes()),
         _ => {
             // Compilers' messages stand before the figures of what compiled.
             let errors = report.diagnostics.iter().filter(|diagnostic| diagnostic.is_failure()).cloned().collect();
@@ -252,8 +253,8 @@ fn page(comparison: &KernelComparison, report: &Report) -> String {
         let _ = writeln!(text, "|---|---|---|{}", "---:|".repeat(columns.len()));
         for kernel in shown {
             let figures: String = columns.iter().map(|column| format!(" {} |", marked(column, kernel))).collect();
-            let (name, at) = (cell(&name(kernel)), cell(&place(kernel)));
-            let _ = writeln!(text, "| {name} (`{at}`) | {} | {} |{figures}", kernel.arch, word(kernel.change));
+            let (name, at) = (cell(&name(kernel)), code(&place(kernel)));
+            let _ = writeln!(text, "| {name} ({at}) | {} | {} |{figures}", kernel.arch, word(kernel.change));
         }
         if let Some(more) = comparison.kernels.len().checked_sub(MAX_ROWS).filter(|more| *more > 0) {
             let _ = writeln!(text, "\n… and {}", plural(more as u64, "more row"));

@@ -10,11 +10,15 @@ use std::sync::Arc;
 
 use codespan_reporting::files::{Error, Files, Location};
 
+use lmem_base::inert::is_active;
 use lmem_base::source::{SourceFile, Span};
 
 use super::position::{self, Columns, Region};
 
 const CUT: &str = "…";
+
+/// Stands for a character of four bytes, as U+FFFD does for one of three: a question mark on a dark square.
+const FOUR_BYTES: char = '\u{1fbc4}';
 
 /// The labelled lines of all files of a diagnostic.
 #[derive(Debug, Default)]
@@ -171,7 +175,8 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
         (false, _) => character,
         (true, 1) => '?',
         (true, 2) => '¿',
-        (true, _) => '\u{fffd}',
+        (true, 3) => '\u{fffd}',
+        (true, _) => FOUR_BYTES,
     };
     Cow::Owned(text.chars().map(replace).collect())
 }
@@ -181,10 +186,8 @@ pub(super) fn one_line(text: &str) -> String {
     clean(text).lines().collect::<Vec<_>>().join(" ")
 }
 
-pub(super) fn is_unsafe(character: char) -> bool {
-    let reorders = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
-    let controls = character.is_control() && character != '\t' && character != '\n';
-    reorders || controls
+fn is_unsafe(character: char) -> bool {
+    is_active(character) && character != '\t' && character != '\n'
 }
 
 /// The bytes of a span on its first line. What it marks begins there; a text that is put together from pieces may end
@@ -236,7 +239,9 @@ mod tests {
 
     #[test]
     fn control_characters_are_replaced_one_for_one() {
-        assert_eq!(clean("a\u{1b}[31mb\u{85}\u{202e}\t\n"), "a?[31mb¿\u{fffd}\t\n");
+        let text = "a\u{1b}[31mb\u{85}\u{202e}\t\n\u{feff}\u{e0041}";
+        assert_eq!(clean(text), "a?[31mb¿\u{fffd}\t\n\u{fffd}\u{1fbc4}");
+        assert_eq!(clean(text).len(), text.len());
         assert!(matches!(clean("plain"), Cow::Borrowed(_)));
     }
 

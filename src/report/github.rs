@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::io;
 
 use lmem_base::diagnostic::{Diagnostic, Report, Severity};
+use lmem_base::inert::is_active;
 use lmem_base::source::Span;
 use lmem_base::words::plural;
 
@@ -78,9 +79,9 @@ fn place(span: &Span, cx: &Context) -> String {
 }
 
 fn escape_data(text: &str) -> String {
-    // Remaining control characters have no meaning in an annotation, but would affect a terminal that shows the log.
+    // The rest has no meaning in an annotation, but would act on a terminal that shows the log, or on its reader.
     let text = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
-    text.replace(|letter: char| letter.is_control() && letter != '\t', "\u{fffd}")
+    text.replace(|letter: char| is_active(letter) && letter != '\t', "\u{fffd}")
 }
 
 fn escape_property(text: &str) -> String {
@@ -139,7 +140,7 @@ mod tests {
     #[test]
     fn data_and_properties_are_escaped() {
         assert_eq!(escape_data("100 %\r\na: b, c"), "100 %25%0D%0Aa: b, c");
-        assert_eq!(escape_data("\x1b[2J\0\u{9b}\t"), "\u{fffd}[2J\u{fffd}\u{fffd}\t");
+        assert_eq!(escape_data("\x1b[2J\0\u{9b}\t\u{202e}"), "\u{fffd}[2J\u{fffd}\u{fffd}\t\u{fffd}");
         assert_eq!(escape_property("a,b:c%0A"), "a%2Cb%3Ac%250A");
     }
 }

@@ -10,6 +10,7 @@ use lmem_base::diagnostic::{
     LocalAccess, PartitionTally, Report, Severity, SinceTally, Suggestion, Suppression, Uniformity, VerifiedKernel,
 };
 use lmem_base::gpu::Arch;
+use lmem_base::inert::without_commands;
 use lmem_base::source::Span;
 
 use super::kernels::{ListedKernel, listed};
@@ -237,7 +238,7 @@ impl<'a> Message<'a> {
             code: code.map(|code| MessageCode { code, explanation: None }),
             spans: primary.chain(secondary).collect(),
             children: notes.chain(help).chain(suggestions).collect(),
-            rendered: human::text(diagnostic, &plain),
+            rendered: without_commands(&human::text(diagnostic, &plain)).into_owned(),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use lmem_base::diagnostic::{Diagnostic, Report, Severity};
+use lmem_base::inert::replaced;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::excerpt::clean;
@@ -28,6 +29,13 @@ pub(super) fn render(report: &Report, out: &mut dyn io::Write) -> io::Result<()>
     }));
     let text = document.to_string().map_err(io::Error::other)?;
     out.write_all(clean(&without_skipped_sum(&text)).as_bytes())
+}
+
+/// The document without lines and words that a CI runner takes for commands; its readers see the same text.
+pub(super) fn without_commands(text: &str) -> String {
+    let is_command = |line: &str| line.trim_start().starts_with("::");
+    let line = |line: &str| if is_command(line) { line.replacen(':', "&#58;", 1) } else { line.to_string() };
+    replaced(&text.split_inclusive('\n').map(line).collect::<String>(), "&#35;")
 }
 
 /// The schema that Jenkins reads by has no sum of skipped tests over all suites, only one for each of them.

@@ -9,7 +9,7 @@ use lmem_base::words::plural;
 
 use super::comparison::{columns, figure, is_same_kernel, name, place};
 use super::figures::align;
-use super::markdown::cell;
+use super::markdown::{cell, code};
 
 /// A kernel on one architecture, as JSON has it.
 #[derive(Debug, Serialize)]
@@ -54,8 +54,8 @@ pub(super) fn markdown(version: &Version, limit: usize) -> String {
     let mut text = format!("\n| kernel | architecture |{names}\n|---|---|{}\n", "---:|".repeat(columns.len()));
     for kernel in kernels.iter().take(limit) {
         let figures: String = columns.iter().map(|column| format!(" {} |", figure(column, kernel))).collect();
-        let (name, at) = (cell(&name(kernel)), cell(&place(kernel)));
-        text.push_str(&format!("| {name} (`{at}`) | {} |{figures}\n", kernel.arch));
+        let (name, at) = (cell(&name(kernel)), code(&place(kernel)));
+        text.push_str(&format!("| {name} ({at}) | {} |{figures}\n", kernel.arch));
     }
     if let Some(more) = kernels.len().checked_sub(limit).filter(|more| *more > 0) {
         text.push_str(&format!("\n… and {}\n", plural(more as u64, "more row")));

@@ -137,13 +137,49 @@ fn fenced(language: &str, code: &str) -> String {
     format!("{fence}{language}\n{code}\n{fence}\n")
 }
 
-/// Text for a table cell, without line breaks, cell separators, HTML and links.
+/// Text for a table cell, without line breaks, cell separators, HTML and links. As a comment it notifies nobody.
 pub(super) fn cell(text: &str) -> String {
-    html(&text.replace(['\n', '\r'], " ")).replace('|', "\\|").replace("](", "]&#40;")
+    let text = text.replace(['\n', '\r'], " ");
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some((before, behind)) = rest.split_once('`') {
+        shown.push_str(&prose(before));
+        // One backtick ends what one began. Any other is shown as it is, or it would make code of what follows.
+        let end = behind.find('`').filter(|end| *end > 0 && !behind[end + 1..].starts_with('`'));
+        match end {
+            Some(end) => shown.push_str(&format!("`{}`", code_in_cell(&behind[..end]))),
+            None => shown.push_str("&#96;"),
+        }
+        rest = end.map_or(behind, |end| &behind[end + 1..]);
+    }
+    shown + &prose(rest)
+}
+
+/// A part of a cell that is no code. A sign of no width keeps GitHub and GitLab from reading mentions and references:
+/// they look at the text without its escapes.
+fn prose(text: &str) -> String {
+    let text = html(text).replace('\\', "&#92;").replace('|', "\\|").replace("](", "]&#40;");
+    let mut shown = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    let mut before = ' ';
+    while let Some(letter) = letters.next() {
+        shown.push(letter);
+        let is_mention = letter == '@' && letters.peek().is_some_and(|next| next.is_alphanumeric());
+        let is_reference = letter == '#' && before != '&' && letters.peek().is_some_and(char::is_ascii_digit);
+        shown.push_str(if is_mention || is_reference { "&#8203;" } else { "" });
+        before = letter;
+    }
+    shown
+}
+
+/// A part of a cell that stands between backticks. A backslash before a separator would not keep it from being one.
+/// HTML and links are escaped here too, for readers that see no code in it.
+fn code_in_cell(text: &str) -> String {
+    html(&text.replace("\\|", "¦")).replace('|', "\\|").replace("](", "]&#40;")
 }
 
 /// A file's name as code in a table cell. Nothing in it ends the code or the cell.
-fn code(name: &str) -> String {
+pub(super) fn code(name: &str) -> String {
     format!("`{}`", name.replace('`', "'").replace('|', "\\|"))
 }
 
@@ -182,7 +218,25 @@ mod tests {
         assert_eq!(cell("a|b\n<img src=x>"), "a\\|b &lt;img src=x&gt;");
         assert_eq!(cell("[a](https://x)"), "[a]&#40;https://x)");
         assert_eq!(code("a`|<img>"), "`a'\\|<img>`");
+        assert_eq!(cell("`a|b` c|d"), "`a\\|b` c\\|d");
         assert_eq!(fenced("text", "a ``` b"), "````text\na ``` b\n````\n");
+    }
+
+    #[test]
+    fn a_comment_notifies_nobody() {
+        let mention = "@&#8203;everyone";
+        assert_eq!(
+            cell("@everyone and @org/team, a@b `@code`"),
+            format!("{mention} and @&#8203;org/team, a@&#8203;b `@code`")
+        );
+        assert_eq!(cell("see #12, # 1, a <b>"), "see #&#8203;12, # 1, a &lt;b&gt;");
+        // What Markdown does not take for code is not taken for code.
+        for text in ["`@everyone", "` @everyone ``", "``@everyone``", "\\` @everyone", "`a`` @everyone"] {
+            assert!(cell(text).contains(mention), "{text}: {}", cell(text));
+            assert!(!cell(text).contains('`'), "{text}: {}", cell(text));
+        }
+        assert_eq!(cell("\\`@everyone `"), "&#92;`@everyone `");
+        assert_eq!(cell("`a\\|@everyone`"), "`a¦@everyone`");
     }
 
     #[test]

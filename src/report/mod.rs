@@ -32,6 +32,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use lmem_base::diagnostic::Report;
+use lmem_base::inert::{replaced, without_commands};
 
 use crate::cli::MessageFormat;
 use inert::Inert;
@@ -112,6 +113,25 @@ impl PackageInfo {
 /// # Errors
 /// Writing to `out` fails.
 pub fn render(report: &Report, format: MessageFormat, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut text = Vec::new();
+    match format {
+        MessageFormat::Json | MessageFormat::Sarif | MessageFormat::Gitlab | MessageFormat::Rdjson => {
+            return formatted(report, format, cx, &mut Inert(out));
+        }
+        _ => formatted(report, format, cx, &mut text)?,
+    }
+    let text = String::from_utf8_lossy(&text);
+    // A log shows what is printed, and a CI runner looks for commands in it.
+    let text = match format {
+        MessageFormat::Junit => junit::without_commands(&text),
+        // Its lines are commands, with all that they say on them.
+        MessageFormat::Github if report.comparison.is_none() => replaced(&text, "?"),
+        _ => without_commands(&text).into_owned(),
+    };
+    out.write_all(text.as_bytes())
+}
+
+fn formatted(report: &Report, format: MessageFormat, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
     if let Some(compared) = &report.comparison {
         return comparison::render(compared, report, format, cx, out);
     }
@@ -121,13 +141,13 @@ pub fn render(report: &Report, format: MessageFormat, cx: &Context, out: &mut dy
             report.kernels.iter().try_for_each(|all| out.write_all(kernels::table(all).as_bytes()))
         }
         MessageFormat::Short => short::render(report, out),
-        MessageFormat::Json => json::render(report, cx, &mut Inert(out)),
-        MessageFormat::Sarif => sarif::render(report, cx, &mut Inert(out)),
+        MessageFormat::Json => json::render(report, cx, out),
+        MessageFormat::Sarif => sarif::render(report, cx, out),
         MessageFormat::Github => github::render(report, cx, out),
-        MessageFormat::Gitlab => gitlab::render(report, cx, &mut Inert(out)),
+        MessageFormat::Gitlab => gitlab::render(report, cx, out),
         MessageFormat::Junit => junit::render(report, out),
         MessageFormat::Markdown => markdown::render(report, cx, out),
-        MessageFormat::Rdjson => rdjson::render(report, cx, &mut Inert(out)),
+        MessageFormat::Rdjson => rdjson::render(report, cx, out),
     }
 }
 
@@ -141,7 +161,27 @@ pub fn repository_prefix(root: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum;
+    use lmem_base::diagnostic::Code;
+    use lmem_base::source::SourceFile;
+
     use super::*;
+
+    #[test]
+    fn no_format_prints_commands_to_runners() {
+        let file = SourceFile::from_text("::error::a##[x].cu", "::notice::b##vso[c]\n");
+        let label = samples::label(&file, "notice", "##[d]\n ::error::e");
+        let mut diagnostic = samples::diagnostic(Code::Tool("odd"), "f\n  ::error::g ##vso[h]", label);
+        diagnostic.notes = vec!["::error::i\n::error::j##[k]".to_string()];
+        let report = Report { diagnostics: vec![diagnostic], ..Report::default() };
+        for format in MessageFormat::value_variants() {
+            let text = samples::rendered(&report, *format);
+            assert!(!text.contains("##[") && !text.contains("##vso["), "{format:?}: {text}");
+            let mut commands = text.lines().filter(|line| line.trim_start().starts_with("::"));
+            let ours = if *format == MessageFormat::Github { 1 } else { 0 };
+            assert_eq!(commands.by_ref().count(), ours, "{format:?}: {text}");
+        }
+    }
 
     #[test]
     fn the_prefix_ends_at_the_repository() {

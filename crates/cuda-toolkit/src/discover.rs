@@ -32,7 +32,8 @@ pub(super) struct Place {
 
 impl Place {
     fn new(found: &str, root: &Path) -> Self {
-        Self { layout: Layout::of(root), found: found.to_owned(), asked: false }
+        // What is not used because it is relative is said: who set it meant it.
+        Self { layout: Layout::of(root), found: found.to_owned(), asked: root.is_relative() }
     }
 
     pub fn described(&self) -> String {
@@ -85,7 +86,6 @@ fn of_variables(environment: &Environment) -> Source {
     let mut places: Vec<Place> = Vec::new();
     for name in VARIABLES {
         let Some(folder) = environment.path(name) else { continue };
-        let folder = std::path::absolute(&folder).unwrap_or(folder);
         if !places.iter().any(|place| place.layout.root == folder) {
             places.push(Place { asked: true, ..Place::new(&format!("`{name}`"), &folder) });
         }
@@ -146,7 +146,10 @@ fn of_python(environment: &Environment) -> Source {
         layouts
             .extend(new.into_iter().filter(|new| layouts.iter().all(|old| old.root != new.root)).collect::<Vec<_>>());
     }
-    let places = layouts.into_iter().map(|layout| Place { layout, found: "Python packages".to_owned(), asked: false });
+    let places = layouts.into_iter().map(|layout| {
+        let asked = layout.root.is_relative();
+        Place { layout, found: "Python packages".to_owned(), asked }
+    });
     Source { name: "Python packages".to_owned(), places: places.collect(), absent: "none with `ptxas`".to_owned() }
 }
 
@@ -189,6 +192,9 @@ pub(super) fn check_managed(root: &Path, cancel: &AtomicBool) -> Result<Toolkit,
 /// Checks that a place has a usable toolkit: ptxas runs and is recent enough.
 pub(super) fn check(place: &Place, cancel: &AtomicBool) -> Result<Toolkit, String> {
     let Layout { root, libraries, python } = &place.layout;
+    if root.is_relative() {
+        return Err("a relative path could lead into the checked tree".to_owned());
+    }
     if !root.is_dir() {
         return Err("no such folder".to_owned());
     }

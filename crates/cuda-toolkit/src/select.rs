@@ -356,6 +356,29 @@ mod tests {
     }
 
     #[test]
+    fn relative_places_are_refused() {
+        for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CONDA_PREFIX"] {
+            let machine = Machine::new();
+            machine.toolkit("usr/local/cuda", "12.4.131");
+            let mut environment = machine.environment();
+            let relative = from_here(&machine.toolkit("t", "13.5.37").path("t"));
+            environment.variables.insert(name.to_owned(), relative.into());
+            let request = Request { choice: None, configured: None, offline: true, quiet: true };
+            let selection = select(&environment, request, &AtomicBool::new(false)).unwrap();
+            assert_eq!(selection.toolkit.number, "12.4.131", "{name}");
+            if name.starts_with("CUDA") {
+                assert!(selection.notes[0].contains("a relative path"), "{:?}", selection.notes);
+            }
+        }
+    }
+
+    /// A path from the current folder.
+    fn from_here(path: &Path) -> PathBuf {
+        let up = std::env::current_dir().unwrap().components().count() - 1;
+        std::iter::repeat_n("..", up).collect::<PathBuf>().join(path.strip_prefix("/").unwrap())
+    }
+
+    #[test]
     fn a_version_is_looked_for_everywhere() {
         let machine = Machine::new();
         machine.toolkit("home/cuda", "12.4.131").set("CUDA_HOME", "home/cuda");

@@ -1,11 +1,18 @@
 //! Atomic file writes: a file has its new content or its old one.
 
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
 
 use crate::guardian::Replacement;
+use crate::way;
+
+/// How long a pipe may be without a reader: a shell may start that after us.
+const READER_MAY_TAKE: Duration = Duration::from_secs(1);
 
 /// Writes to a temporary file in the same folder and renames it. A concurrent reader sees the old content or the new
 /// one.
@@ -30,18 +37,19 @@ pub fn write_anew(path: &Path, content: &[u8]) -> io::Result<()> {
     replace(path, content, None)
 }
 
-/// Writes an output to a path that the user chose. A regular file is replaced atomically and keeps its permissions; a
+/// Writes an output to a path that the user chose. A regular file is replaced atomically and keeps its owner and permissions; a
 /// new one gets the system's default permissions. Anything else (a link, a pipe, a device such as `/dev/stdout`) is
-/// kept and written into.
+/// kept and written into. A link of the tree around the current folder that leads out of it is not followed.
 ///
 /// # Errors
-/// The place cannot be written to.
+/// The place cannot be written to, or is a pipe that nobody reads.
 pub fn write_output(path: &Path, content: &[u8]) -> io::Result<()> {
+    way::stays_in_trees(path, &[Path::new(".")])?;
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => replace(path, content, None),
         Err(error) => Err(error),
         // With more than one hard link, the other names would keep the old content.
-        Ok(found) if found.is_file() && found.nlink() == 1 => match replace(path, content, Some(found.permissions())) {
+        Ok(found) if found.is_file() && found.nlink() == 1 => match replace(path, content, Some(&found)) {
             // The folder may be read-only although the file is writable.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => write_into(path, content),
             result => result,
@@ -50,16 +58,14 @@ pub fn write_output(path: &Path, content: &[u8]) -> io::Result<()> {
     }
 }
 
-fn replace(path: &Path, content: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
-    if permissions.as_ref().is_some_and(Permissions::readonly) {
+fn replace(path: &Path, content: &[u8], found: Option<&Metadata>) -> io::Result<()> {
+    if found.is_some_and(|found| found.permissions().readonly()) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = Replacement::new(folder, 0o666)?;
     file.as_file().write_all(content)?;
-    if let Some(permissions) = permissions {
-        file.as_file().set_permissions(permissions)?;
-    }
+    found.map_or(Ok(()), |found| file.take_after(found))?;
     file.persist(path)
 }
 
@@ -68,11 +74,35 @@ fn write_into(path: &Path, content: &[u8]) -> io::Result<()> {
     let is_ours = path.starts_with("/dev") || path.starts_with("/proc");
     let mut options = File::options();
     let options = if is_ours { options.append(true) } else { options.write(true).truncate(true).create(true) };
-    options.open(path)?.write_all(content)
+    if !path.metadata().is_ok_and(|found| found.file_type().is_fifo()) {
+        return options.open(path)?.write_all(content);
+    }
+    let mut pipe = open_pipe(options, path)?;
+    rustix::fs::fcntl_setfl(&pipe, rustix::fs::fcntl_getfl(&pipe)? - OFlags::NONBLOCK)?;
+    pipe.write_all(content)
+}
+
+/// Opens a pipe if it has a reader. Without `O_NONBLOCK`, the system would wait for one.
+fn open_pipe(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let start = Instant::now();
+    loop {
+        match options.custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path) {
+            Err(error) if is_without_reader(&error) && start.elapsed() < READER_MAY_TAKE => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(error) if is_without_reader(&error) => return Err(io::Error::other("nothing reads this pipe")),
+            result => return result,
+        }
+    }
+}
+
+fn is_without_reader(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -98,6 +128,9 @@ mod tests {
         write_output(&path("pipe"), b"through").unwrap();
         assert_eq!(reader.join().unwrap(), "through");
         assert!(!fs_err::symlink_metadata(path("pipe")).unwrap().is_file());
+        let start = Instant::now();
+        let error = write_output(&path("pipe"), b"lost").unwrap_err().to_string();
+        assert!(error.contains("nothing reads") && start.elapsed() < 10 * READER_MAY_TAKE, "{error}");
         write_output(Path::new("/dev/null"), b"gone").unwrap();
         assert!(!fs_err::metadata("/dev/null").unwrap().is_file());
     }

@@ -6,10 +6,10 @@
 //! not taken back. It is started with the first of them; a run that compiles and writes nothing has none.
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{File, Metadata, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Stdio};
@@ -31,6 +31,9 @@ const ATTEMPTS: u32 = 5;
 
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// Mode bits by which a program runs with the rights of its file's owner or group.
+const SET_ID: u32 = 0o6000;
 
 /// How the guardian is started; without a command there is none, as in unit tests.
 static COMMAND: OnceLock<fn() -> Option<Command>> = OnceLock::new();
@@ -161,6 +164,25 @@ impl Replacement {
 
     pub fn as_file(&self) -> &File {
         self.file.as_file()
+    }
+
+    /// Gives the file the owner, the group and the permissions of the one whose place it takes: owner and group as far as
+    /// the system lets this user. Nobody gets a program that runs with the rights of another: the bits for that are
+    /// cleared, as the system does when a file is written to.
+    ///
+    /// # Errors
+    /// The system fails to set one of them.
+    pub fn take_after(&self, found: &Metadata) -> std::io::Result<()> {
+        let made = self.as_file().metadata()?;
+        if (made.uid(), made.gid()) != (found.uid(), found.gid()) {
+            let whole = fchown(self.as_file(), Some(found.uid()), Some(found.gid()));
+            // Users may not give files away, but to any group that they are in.
+            whole.or_else(|_| fchown(self.as_file(), None, Some(found.gid()))).or_else(|error| {
+                let is_refused = error.kind() == std::io::ErrorKind::PermissionDenied;
+                if is_refused { Ok(()) } else { Err(error) }
+            })?;
+        }
+        self.as_file().set_permissions(Permissions::from_mode(found.mode() & !SET_ID & 0o7777))
     }
 
     /// Puts the file in its place.

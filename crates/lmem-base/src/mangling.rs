@@ -1,12 +1,12 @@
 //! Demangled function names and their template arguments.
 
 use crate::casts::without_casts;
-use crate::say::inert;
+use crate::inert;
 
 /// `running_mean<32>` for `_Z12running_meanILi32EEvPKfPfi`; a name that is not mangled is kept. Machine code can have
 /// names of any characters: those that act on a terminal or a log are replaced.
 pub fn demangle(name: &str) -> String {
-    inert(&demangled(name))
+    inert::name(&demangled(name))
 }
 
 fn demangled(name: &str) -> String {

@@ -140,6 +140,15 @@ const FOLDER_LISTS: [&str; 6] =
 /// Libraries that are loaded into every program; a name without a folder is searched in the library paths.
 const LIBRARIES: [&str; 2] = ["LD_PRELOAD", "LD_AUDIT"];
 
+/// The program that nvcc starts to compile for the host. A name without a folder is searched on `PATH`.
+const HOST_COMPILER: &str = "NVCC_CCBIN";
+
+/// The variable that names a host compiler by a relative path, which would lead into the tree. `harden` removes it.
+pub fn relative_compiler() -> Option<&'static str> {
+    let value = PathBuf::from(std::env::var_os(HOST_COMPILER)?);
+    (value.is_relative() && value.to_string_lossy().contains('/')).then_some(HOST_COMPILER)
+}
+
 /// Removes relative entries from inherited search paths, so that a command runs no code from the current folder.
 /// Variables that the caller set on the command are kept.
 pub fn harden(command: &mut Command) {
@@ -157,6 +166,9 @@ pub fn harden(command: &mut Command) {
             Ok(kept) if !kept.is_empty() => drop(command.env(name, kept)),
             _ => drop(command.env_remove(name)),
         }
+    }
+    if let Some(name) = relative_compiler().filter(|name| !set.iter().any(|known| known == *name)) {
+        command.env_remove(name);
     }
 }
 

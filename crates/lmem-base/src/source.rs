@@ -188,7 +188,7 @@ impl Ord for Span {
 /// that act on a terminal or a log are replaced.
 pub fn display_path(path: &Path, root: &Path) -> String {
     let shown = path.strip_prefix(root).unwrap_or(path);
-    crate::say::inert(&shown.to_string_lossy()).replace('\\', "/")
+    crate::inert::name(&shown.to_string_lossy()).replace('\\', "/")
 }
 
 /// Removes `.` and `x/..` without file system access: compilers print such names.

@@ -1,0 +1,138 @@
+//! Where the links on the way to a file lead.
+//!
+//! What is written to a path lands where its links lead. Links that the user made are followed. One in a checked tree
+//! may come with a pull request, and must not lead to a file that is none of the tree.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use crate::places::tree_of;
+
+/// The system gives up after the same number.
+const MAX_LINKS: usize = 40;
+
+/// The folder of a repository that git reads, and that no pull request may have written.
+const GIT_FOLDER: &str = ".git";
+
+/// The way to a file: the links on it, and its place in the end, which need not exist.
+struct Way {
+    links: Vec<PathBuf>,
+    end: PathBuf,
+}
+
+impl Way {
+    fn to(path: &Path) -> io::Result<Self> {
+        let mut way = Self { links: Vec::new(), end: std::fs::canonicalize(".")? };
+        let mut left = Vec::new();
+        push(&mut left, path);
+        while let Some(name) = left.pop() {
+            match Path::new(&name).components().next() {
+                Some(Component::RootDir) => way.end = PathBuf::from("/"),
+                Some(Component::ParentDir) => drop(way.end.pop()),
+                Some(Component::Normal(name)) => way.step(name.into(), &mut left)?,
+                _ => {}
+            }
+        }
+        Ok(way)
+    }
+
+    fn step(&mut self, name: OsString, left: &mut Vec<OsString>) -> io::Result<()> {
+        let place = self.end.join(name);
+        match std::fs::read_link(&place) {
+            Ok(_) if self.links.len() >= MAX_LINKS => Err(rustix::io::Errno::LOOP.into()),
+            Ok(target) => {
+                push(left, &target);
+                self.links.push(place);
+                Ok(())
+            }
+            // What is no link, or not there.
+            Err(_) => {
+                self.end = place;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Puts the components of a path on top, the first one last.
+fn push(left: &mut Vec<OsString>, path: &Path) {
+    let components: Vec<OsString> = path.components().map(|component| component.as_os_str().into()).collect();
+    left.extend(components.into_iter().rev());
+}
+
+/// A link that leads out of the tree that it lies in.
+#[derive(Debug, thiserror::Error)]
+#[error("the link `{}` leads to `{}`, out of the checked tree", .link.display(), .end.display())]
+pub struct LeadsOut {
+    pub link: PathBuf,
+    pub end: PathBuf,
+}
+
+/// Checks that no link of the trees around some folders leads out of its tree, on the way to a file that is written. The
+/// `.git` folder is not part of a tree.
+///
+/// # Errors
+/// A link does, or there are too many of them.
+pub fn stays_in_trees(path: &Path, folders: &[&Path]) -> io::Result<()> {
+    let way = Way::to(path)?;
+    if way.links.is_empty() {
+        return Ok(());
+    }
+    for tree in folders.iter().map(|folder| tree_of(folder)) {
+        let below = way.end.strip_prefix(&tree).ok();
+        let is_inside = below.is_some_and(|below| below.components().all(|part| part.as_os_str() != GIT_FOLDER));
+        if let Some(link) = way.links.iter().find(|link| link.starts_with(&tree)).filter(|_| !is_inside) {
+            return Err(io::Error::other(LeadsOut { link: link.clone(), end: way.end }));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_of_a_tree_stay_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs_err::canonicalize(folder.path()).unwrap();
+        let path = |name: &str| root.join(name);
+        for name in ["tree/.git/hooks", "tree/deep", "outside", "mine"] {
+            fs_err::create_dir_all(path(name)).unwrap();
+        }
+        fs_err::write(path("outside/file"), "").unwrap();
+        let links = [
+            ("tree/out", "../outside/file"),
+            ("tree/dangling", "../outside/none"),
+            ("tree/folder", "../outside"),
+            ("tree/null", "/dev/null"),
+            ("tree/git", ".git/hooks/pre-commit"),
+            ("tree/chain", "deep/../out"),
+            ("tree/loop", "loop"),
+            ("tree/in", "deep/file"),
+            ("mine/out", "../outside/file"),
+            ("mine/chain", "../tree/out"),
+            ("mine/in", "../tree/in"),
+        ];
+        for (link, target) in links {
+            symlink(target, path(link)).unwrap();
+        }
+        let stays = |name: &str| stays_in_trees(&path(name), &[&path("tree/deep")]);
+        let refused =
+            ["tree/out", "tree/dangling", "tree/folder/new", "tree/null", "tree/git", "tree/chain", "tree/loop"];
+        for name in refused.into_iter().chain(["mine/chain", "tree/deep/../out"]) {
+            assert!(stays(name).is_err(), "{name}");
+        }
+        for name in ["tree/in", "tree/new", "tree/none/new", "mine/out", "mine/in", "outside/file"] {
+            stays(name).unwrap();
+        }
+        for name in ["/dev/stdout", "/dev/null", "/dev/fd/1", "/proc/self/fd/2"] {
+            stays_in_trees(Path::new(name), &[&path("tree")]).unwrap();
+        }
+        let words = stays("tree/chain").unwrap_err().to_string();
+        assert!(words.contains("tree/chain` leads to `") && words.contains("outside/file`, out of"), "{words}");
+    }
+}
