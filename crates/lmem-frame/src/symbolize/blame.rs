@@ -129,6 +129,7 @@ fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use], trees: 
             open.into_iter().any(|index| walk_of(index, level, &access.places, trees).is_none())
         };
         match (walk, access.rest_of) {
+            (Some(Walk::Constant), _) => access.address = Address::Induction(TripCount::Constant),
             (Some(Walk::FromConstant), _) => access.address = Address::Induction(TripCount::RunTime),
             (Some(Walk::FromValue), _) if is_own => access.address = Address::Induction(TripCount::RunTime),
             (_, Some(trip)) if !uses.iter().any(objects) => access.address = Address::Induction(trip),
