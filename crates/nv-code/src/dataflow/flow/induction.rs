@@ -91,6 +91,18 @@ impl Flow<'_> {
             .max()
             .unwrap_or(TripCount::Unknown)
     }
+
+    /// Whether an index is what searches have found: all loops that step it have several exits, and `instruction` is
+    /// behind them.
+    pub fn is_found(&self, sources: &Provenance, instruction: usize) -> bool {
+        let is_search = |step: &usize| {
+            let id = self.loops.innermost(*step);
+            id.is_some_and(|id| {
+                self.loops.trip(id, self) == TripCount::SeveralExits && !self.loops.contains(id, instruction)
+            })
+        };
+        sources.induction && !sources.steps.is_empty() && sources.steps.iter().all(is_search)
+    }
 }
 
 #[cfg(test)]
@@ -110,6 +122,22 @@ mod tests {
         let pointer = flow.pointer(function.instructions[at].address().unwrap(), at);
         assert!(pointer.index.induction && !pointer.index.is_data());
         assert_eq!(flow.trip(&pointer.index, at), TripCount::Constant);
+    }
+
+    #[test]
+    fn what_a_search_found_is_no_walk() {
+        let search = |way_out: &str, length: &str| {
+            let function = function(&format!(
+                "add.u64 %rd1, %SPL, 0;\nmov.u32 %r1, 0;\n$L1:\nld.global.u32 %r3, [%rd9];\nsetp.eq.s32 %p2, %r3, %r4;\n\
+                 {way_out}\nadd.s32 %r1, %r1, 1;\nsetp.lt.s32 %p1, %r1, {length};\n@%p1 bra $L1;\n$L2:\n\
+                 mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\nst.local.u32 [%rd3], 0;",
+            ));
+            let flow = Flow::new(&function);
+            let at = function.instructions.iter().position(Instruction::is_local_access).unwrap();
+            flow.is_found(&flow.pointer(function.instructions[at].address().unwrap(), at).index, at)
+        };
+        assert!(search("@%p2 bra $L2;", "%n"));
+        assert!(!search("", "%n"));
     }
 
     /// The only local load of a loop whose index `%r1` starts at 64 and grows by one, with `reset` before it.
