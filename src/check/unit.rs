@@ -339,12 +339,13 @@ pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shar
             }
         }
         Err(failure) => {
-            let failed = !must_fail(unit, &failure);
+            let failed = !may_fail(unit, &failure);
             UnitReport {
                 interrupted: matches!(failure.error, CompileError::Cancelled),
                 failed,
                 diagnostics: match failed {
                     true => messages::failure(&failure, unit, shared.root),
+                    false if unit.is_unclaimed() => Vec::new(),
                     false => vec![messages::expected_failure(unit)],
                 },
                 ..UnitReport::default()
@@ -353,10 +354,15 @@ pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shar
     }
 }
 
-/// Whether a text does not compile, and all code that compiles it expects that.
-fn must_fail(unit: &TranslationUnit, failure: &Failure) -> bool {
+/// Whether a text does not compile, and all code that compiles it expects that, or none is known that does.
+fn may_fail(unit: &TranslationUnit, failure: &Failure) -> bool {
     let is_demanded = matches!(&unit.code, UnitCode::CudaText { options, .. } if options.must_fail);
-    is_demanded && matches!(failure.error, CompileError::Refused { .. })
+    match failure.error {
+        CompileError::Refused { .. } => is_demanded || unit.is_unclaimed(),
+        // Messages without a place, as at the end of a text that is a part of one.
+        CompileError::Silent { .. } => unit.is_unclaimed(),
+        _ => false,
+    }
 }
 
 /// Computes all findings of a unit, independent of levels.

@@ -123,7 +123,9 @@ fn place_access(
         // `i % 8` passes over the array repeatedly: unrolling alone does not make the index constant.
         (false, true) => match flow.trip(&pointer.index, index) {
             TripCount::RunTime if pointer.index.induction_is_changed => Address::Computed(pointer.index.clone()),
-            _ if is_found => Address::Computed(pointer.index.clone()),
+            _ if is_found => {
+                Address::Computed(Provenance { induction: false, loop_carried: true, ..pointer.index.clone() })
+            }
             trip => Address::Induction(trip),
         },
         // The pointers are taken as elements of one array until they turn out to be several objects.
