@@ -104,6 +104,11 @@ impl BuildFlags {
         self.by_file.get(file).map_or(&[], Vec::as_slice)
     }
 
+    /// The files that builds are known to compile.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.by_file.keys().map(PathBuf::as_path)
+    }
+
     /// The same flags for a copy of the tree: `place` maps the paths of files, `argument` the arguments.
     pub fn moved(mut self, place: impl Fn(&Path) -> PathBuf, argument: impl Fn(&str) -> String) -> Self {
         self.by_file = self.by_file.into_iter().map(|(file, flags)| (place(&file), flags)).collect();
