@@ -170,6 +170,18 @@ fn text_that_is_not_known_is_said() {
 }
 
 #[test]
+fn an_implementation_that_repeats_its_parameters_constant_adds_no_text() {
+    let handed_on = "struct Pair<F>(F); impl<F: Named> Named for Pair<F> { const NAME: &'static str = F::NAME; } \
+                     fn g<E: Named>() { compile_ptx(\"T K\".replace(\"T\", E::NAME)) }"
+        .replace('K', KERNEL);
+    let here = "trait Named { const NAME: &'static str; } impl Named for f32 { const NAME: &'static str = \"float\"; } \
+                impl Named for f64 { const NAME: &'static str = \"double\"; } ";
+    assert_eq!(texts(&format!("{here}{handed_on}")).len(), 2);
+    let why = reason(&handed_on);
+    assert!(why.ends_with("the types that say `NAME` are in a package that is not checked"), "{why}");
+}
+
+#[test]
 fn a_kernel_that_no_known_call_compiles_is_a_unit_that_need_not_compile() {
     for code in [
         "fn g() { other(\"K\") }",
