@@ -599,7 +599,7 @@ fn maxrregcount(arguments: &[String]) -> Option<(u32, String)> {
 mod tests {
     use super::*;
     use lmem_base::source::SourceFile;
-    use lmem_unit::{MappedText, NvccFlags};
+    use lmem_unit::{MappedText, NvccFlags, NvrtcOptions};
 
     fn unit(arguments: &[&str]) -> TranslationUnit {
         let arguments = arguments.iter().map(|text| text.to_string()).collect();
@@ -614,6 +614,23 @@ mod tests {
             launches: Vec::new(),
             shared: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_text_may_fail_where_nobody_is_known_to_compile_it() {
+        let text = |options| TranslationUnit {
+            code: UnitCode::CudaText { text: MappedText::default(), options },
+            ..unit(&[])
+        };
+        let failure = |error| Failure { error, messages: Vec::new(), rescues: Vec::new(), ptx: None, read: None };
+        let refused = failure(CompileError::Refused { architecture: "sm_80".to_string() });
+        let silent = failure(CompileError::Silent { program: "NVRTC".to_string(), code: 1, output: String::new() });
+        let timed_out = failure(CompileError::TimedOut { program: "NVRTC".to_string(), seconds: 1 });
+        let unclaimed = text(NvrtcOptions { is_unclaimed: true, ..NvrtcOptions::default() });
+        assert_eq!([&refused, &silent, &timed_out].map(|it| may_fail(&unclaimed, it)), [true, true, false]);
+        let demanded = text(NvrtcOptions { must_fail: true, ..NvrtcOptions::default() });
+        assert_eq!([&refused, &silent].map(|it| may_fail(&demanded, it)), [true, false]);
+        assert!(!may_fail(&text(NvrtcOptions::default()), &refused));
     }
 
     #[test]
