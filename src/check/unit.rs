@@ -24,7 +24,7 @@ use nv_code::{ReadError, UnitFacts, read_machine_code, read_unit};
 use super::findings::{CheckedKernel, Findings, FrameFindings, Graded};
 use super::machine::source_file;
 use super::messages;
-use crate::cache::{Cache, Key};
+use crate::cache::{Cache, Key, Origin};
 use crate::compile::given::given;
 use crate::compile::rescue::HeaderIndex;
 use crate::compile::unit::{CompileError, Compiler, Failure, Shown, Target};
@@ -100,12 +100,13 @@ impl ArtifactSource for Compilers<'_> {
         if let Some(failure) = cache.failure(&key) {
             return Err(Box::new(failure));
         }
+        let origin = Origin { key: &key, unit, toolkit: &target.toolkit.root };
         let since = SystemTime::now();
         let artifacts = self.compiler.compile(unit, target).inspect_err(|failure| {
             // If this fails, the next run compiles the unit again.
-            drop(cache.put_failure(&key, failure, &target.toolkit.root, since));
+            drop(cache.put_failure(origin, failure, since));
         })?;
-        let cache_error = cache.put(&key, &artifacts, &target.toolkit.root, since).err().map(|error| error.to_string());
+        let cache_error = cache.put(origin, &artifacts, since).err().map(|error| error.to_string());
         Ok(Sourced { artifacts, cached: false, cache_error })
     }
 
@@ -129,7 +130,8 @@ impl ArtifactSource for Compilers<'_> {
         let key = findings_key(cache, unit, &unit_key)?;
         let toolkit = normalize(&target.toolkit.root);
         let paths = findings.read.iter().cloned().chain(asked).filter(|path| !path.starts_with(&toolkit));
-        cache.keep_result(&key, entry_of(unit, &unit_key), findings, paths, since).err().map(|error| error.to_string())
+        let origin = entry_of(unit, &unit_key).map(|key| Origin { key, unit, toolkit: &target.toolkit.root });
+        cache.keep_result(&key, origin, findings, paths, since).err().map(|error| error.to_string())
     }
 }
 
@@ -284,6 +286,8 @@ pub struct UnitReport {
     pub is_unread: bool,
     /// Names of kernels that `--kernel` excluded.
     pub left_out: Vec<String>,
+    /// Kernels of the unit's own text that are templates.
+    pub templates: Vec<String>,
     /// Mangled names of the kernels and of functions with their own frame. Empty for precompiled machine code, which
     /// need not come from the same source.
     pub functions: Vec<String>,
@@ -387,6 +391,7 @@ fn examine(unit: &TranslationUnit, target: &Target, artifacts: &Artifacts, share
     };
     let register_flag = register_flag(unit).or_else(|| given_limit(&facts));
     let trees = SyntaxTrees::new(unit, artifacts, shared.root);
+    findings.templates = kernel_templates(unit, &trees);
     let cx = UnitContext::new(unit, artifacts, &facts, &trees, &located, register_flag.clone());
     let toolkit = match &unit.code {
         UnitCode::Machine(code) => code.header.toolkit.map_or("unknown".to_string(), |version| version.to_string()),
@@ -440,6 +445,16 @@ fn given_limit(facts: &UnitFacts) -> Option<(u32, String)> {
 }
 
 /// `bound` is the number of threads of the largest block that the kernel allows, if it says so.
+/// The kernels of a file that are templates. Strings are compiled with the names of their instances.
+fn kernel_templates(unit: &TranslationUnit, trees: &SyntaxTrees<'_>) -> Vec<String> {
+    let UnitCode::CudaFile { file, .. } = &unit.code else { return Vec::new() };
+    if !["template", "__global__"].iter().all(|word| file.text().contains(word)) {
+        return Vec::new();
+    }
+    let tree = trees.get(&file.path.to_string_lossy());
+    tree.into_iter().flat_map(|tree| tree.kernel_templates()).map(str::to_string).collect()
+}
+
 fn examine_frame(
     unit: &UnitContext<'_>,
     frame: &KernelFrame,
