@@ -359,6 +359,8 @@ fn settings_and_baselines_of_a_branch_hide_nothing() -> Result<(), Failed> {
     project.write("kernels/a.cu", &kernel)?;
     project.write("Cargo.toml", &format!("{MANIFEST}lints = {{ warnings = \"allow\" }}\n"))?;
     are(&project.lines(&strict, 1)?, &[&format!("error: {hidden}")])?;
+    let said = String::from_utf8_lossy(&project.run(&[], 0)?.stderr).into_owned();
+    holds(said.contains("Found nothing that is not silenced"), &said)?;
     project.git(&["checkout", "-q", "."])?;
     // It compiles a kernel no longer, by a condition or by a name that no build knows; without its text it is gone.
     project.write("kernels/a.cu", &format!("#ifdef NEVER\n{kernel}\n#endif\n"))?;

@@ -40,8 +40,8 @@ for some architectures only, check with all of them. `--message-format json` lis
         documentation: "\
 A change hides something that the revision of `--changed-since` or `cargo lmem diff` checks.
 
-A comment or a level silences a finding, `exclude` leaves a source out, or the settings name fewer architectures. None of these counts as gone:
-the local memory is still there.
+A comment or a level silences a finding, `exclude` leaves a source out, the settings name fewer architectures, or a kernel is compiled no longer though
+its file still has its name: inside a condition, or under a file name that no build knows. None of these counts as gone.
 
 What to do: review the reason that stands at the comment. Where changes may not hide anything, `-D no_longer_checked` makes it an error.",
     },

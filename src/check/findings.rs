@@ -103,6 +103,20 @@ impl Graded {
     }
 }
 
+/// The diagnostics that levels allow, and how many they hide of those that are usually shown.
+fn leveled(all: Vec<Graded>, levels: &Levels) -> (Vec<Diagnostic>, usize) {
+    let usual = |graded: &Graded| {
+        graded.lint.as_ref().is_some_and(|(name, is_minor)| {
+            lmem_lints::find(name).is_some_and(|lint| {
+                Levels::default().severity(lint, *is_minor).is_some() && levels.severity(lint, *is_minor).is_none()
+            })
+        })
+    };
+    let hidden = all.iter().filter(|graded| usual(graded)).count();
+    let shown: Vec<Diagnostic> = all.into_iter().filter_map(|graded| graded.leveled(levels)).collect();
+    (shown, hidden)
+}
+
 impl Findings {
     pub fn has_suggestions(&self) -> bool {
         let of_frames = self.frames.iter().flat_map(|frame| &frame.diagnostics);
@@ -123,8 +137,10 @@ impl Findings {
 
     /// The part of the results that a run reports.
     pub fn report(self, unit: &TranslationUnit, levels: &Levels, kernels: Option<&GlobMatcher>) -> UnitReport {
+        let (diagnostics, silenced) = leveled(self.diagnostics, levels);
         let mut report = UnitReport {
-            diagnostics: self.diagnostics.into_iter().filter_map(|graded| graded.leveled(levels)).collect(),
+            diagnostics,
+            silenced,
             architecture: self.architecture,
             rescues: self.rescues,
             templates: self.templates,
@@ -147,7 +163,9 @@ impl Findings {
             if !matches!(unit.code, UnitCode::Machine(_)) {
                 report.functions.push(frame.mangled);
             }
-            report.diagnostics.extend(frame.diagnostics.into_iter().filter_map(|graded| graded.leveled(levels)));
+            let (diagnostics, silenced) = leveled(frame.diagnostics, levels);
+            report.diagnostics.extend(diagnostics);
+            report.silenced += silenced;
         }
         report
     }

@@ -110,6 +110,11 @@ impl Gatherer<'_> {
         }
         let missing = not_captured::not_in_database(&extraction, self.workspace, &builds);
         missing.iter().for_each(|note| self.talk.note(note));
+        // Who names files or packages means these alone.
+        if self.arguments.paths.is_empty() && self.arguments.package.is_empty() {
+            let others = not_captured::not_looked_at(self.workspace, &builds);
+            others.iter().for_each(|note| self.talk.note(note));
+        }
         extraction.notes.iter().for_each(|note| self.talk.detail(&format!("note: {note}")));
         let flag_advice = not_captured::advice(self.workspace, &builds);
         Ok(Gathered { extraction, toolkit, flag_advice, ended: None })

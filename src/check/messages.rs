@@ -49,7 +49,12 @@ pub fn failure(failure: &Failure, unit: &TranslationUnit, root: &Path) -> Vec<Di
     }
     let name = &unit.name;
     if diagnostics.is_empty() {
-        diagnostics.push(plain(unit, Code::Tool("compile"), format!("`{name}`: {}", failure.error)));
+        let mut said = plain(unit, Code::Tool("compile"), format!("`{name}`: {}", failure.error));
+        if matches!(failure.error, CompileError::Outside(_) | CompileError::Special(_)) {
+            // A link may lead to what must not be shown: the file is named, and no line of it.
+            said.primary.iter_mut().for_each(|label| label.span = Span::whole_file(&label.span.file));
+        }
+        diagnostics.push(said);
     }
     if let CompileError::TimedOut { .. } = failure.error {
         let message = "`--timeout SECONDS` gives it longer".to_string();

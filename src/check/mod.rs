@@ -346,7 +346,8 @@ fn check_once(
     let listed = arguments.kernels.then(|| kernels::version(&jobs, &reports));
     let listed = listed.map(|version| version.with_files(|file| display_path(Path::new(file), &workspace.root)));
     let mut kernels = surroundings.compares_kernels.then(|| kernels::version(&jobs, &reports));
-    let silenced = suppressions.iter().map(|suppression| suppression.silenced).sum();
+    let by_comments = suppressions.iter().map(|suppression| suppression.silenced);
+    let silenced = by_comments.chain(reports.iter().map(|report| report.silenced)).sum();
     let summary = Summary { partition, flag_advice, silenced, ..summarize(&jobs, &reports) };
     let failing = jobs.iter().zip(&reports).filter(|(_, report)| report.failed).map(|(job, _)| job.unit.path());
     let mut failing: BTreeSet<PathBuf> = failing.chain(not_analysed::unread_files(&extraction)).collect();

@@ -1,6 +1,6 @@
 //! Reports `.cu` files that no build script was seen to compile, if build flags were requested.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use lmem_base::diagnostic::FlagOrigin;
@@ -84,6 +84,27 @@ pub(super) fn not_in_database(extraction: &Extraction, workspace: &Workspace, bu
     Some(format!("`{first}`{others} {verb} not in `{name}`: run cmake again, else the flags are assumed"))
 }
 
+/// A note on files of the workspace that builds compile as CUDA and that are not checked: their names do not end with
+/// `.cu`, or lie in folders that are left out.
+pub(super) fn not_looked_at(workspace: &Workspace, builds: &BuildFlags) -> Option<String> {
+    let checked: BTreeSet<&Path> = workspace.files.iter().map(|file| file.path.as_path()).collect();
+    let is_excluded = |path: &Path| workspace.files.iter().any(|file| file.config.is_excluded(path));
+    let others = builds.files().filter(|path| path.starts_with(&workspace.root) && !checked.contains(path));
+    let others: Vec<String> = others
+        .filter(|path| places::is_regular(path) && !is_excluded(path))
+        .map(|path| display_path(path, &workspace.root))
+        .collect();
+    let (first, more) = others.split_first()?;
+    let more = match more.len() {
+        0 => String::new(),
+        count => format!(" and {}", lmem_base::words::plural(count as u64, "other file")),
+    };
+    let verb = if others.len() == 1 { "is" } else { "are" };
+    Some(format!(
+        "`{first}`{more} {verb} compiled as CUDA, and not checked: only files named `.cu` outside of hidden folders are"
+    ))
+}
+
 fn of_files(package: Option<&Package>, files: &[&str]) -> String {
     let (names, their) = match files {
         [first, more @ ..] if !more.is_empty() => {
@@ -127,6 +148,25 @@ mod tests {
     use lmem_unit::NvccFlags;
 
     use super::*;
+
+    #[test]
+    fn files_that_builds_compile_and_nobody_checks_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["a.cu", "main.cpp", ".old.cu"] {
+            fs_err::write(at(name), "").unwrap();
+        }
+        let command = |name: &str| serde_json::json!({ "directory": folder.path(), "file": name, "command": format!("nvcc -x cu -c {name}") });
+        let database =
+            serde_json::json!([command("a.cu"), command("main.cpp"), command(".old.cu"), command("gone.cpp")]);
+        fs_err::write(at("compile_commands.json"), database.to_string()).unwrap();
+        fs_err::write(at("lmem.toml"), "").unwrap();
+        let scope = lmem_project::discover::Scope { current_folder: folder.path().to_path_buf(), ..Default::default() };
+        let workspace = lmem_project::discover::discover(&scope).unwrap();
+        let builds = lmem_project::build_flags::known(&workspace, None);
+        let said = not_looked_at(&workspace, &builds).unwrap();
+        assert!(said.starts_with("`.old.cu` and 1 other file are compiled as CUDA, and not checked"), "{said}");
+    }
 
     #[test]
     fn a_file_that_is_missing_in_the_database_is_named_beside_others_that_are_there() {

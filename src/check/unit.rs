@@ -286,6 +286,8 @@ pub struct UnitReport {
     pub is_unread: bool,
     /// Names of kernels that `--kernel` excluded.
     pub left_out: Vec<String>,
+    /// Findings that levels hide, of those that are usually shown.
+    pub silenced: usize,
     /// Kernels of the unit's own text that are templates.
     pub templates: Vec<String>,
     /// Mangled names of the kernels and of functions with their own frame. Empty for precompiled machine code, which

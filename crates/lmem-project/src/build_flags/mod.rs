@@ -104,7 +104,7 @@ impl BuildFlags {
         self.by_file.get(file).map_or(&[], Vec::as_slice)
     }
 
-    /// The files that builds are known to compile.
+    /// The files that builds compile as CUDA.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.by_file.keys().map(PathBuf::as_path)
     }

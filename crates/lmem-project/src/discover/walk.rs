@@ -114,7 +114,11 @@ impl Walk {
         }
         let is_submodule = folder.join(".git").is_file();
         if is_submodule {
-            self.notes.push(format!("the git submodule `{}` is not checked", display_path(folder, &self.root)));
+            let note = format!("the git submodule `{}` is not checked", display_path(folder, &self.root));
+            let notes = if has_source(folder) { &mut self.left_out } else { &mut self.notes };
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
         }
         is_submodule
     }
@@ -131,18 +135,18 @@ impl Walk {
         let is_wanted = target.is_dir() || has_ending(&target, &["cu", "rs"]) || has_ending(&target, HEADER_ENDINGS);
         let is_known =
             walked.iter().any(|folder| fs_err::canonicalize(folder).is_ok_and(|folder| target.starts_with(folder)));
-        if !is_wanted && has_ending(link, &["cu"]) {
+        if has_ending(link, &["cu"]) && !has_ending(&target, &["cu"]) {
             let shown = display_path(link, &self.root);
             self.left_out.push(format!("`{shown}` is a link to a file of another kind: not checked"));
         }
-        if is_known && is_wanted && has_ending(link, &["cu"]) {
-            self.say_left_out(link, &target);
-        }
-        if !is_wanted || is_known {
+        if !is_wanted {
             return None;
         }
         let root = fs_err::canonicalize(&self.root).ok()?;
         let Ok(relative) = target.strip_prefix(&root) else {
+            if is_known {
+                return None;
+            }
             let shown = display_path(link, &self.root);
             // A linked source would be a unit of its own; a linked folder may be anything.
             match has_ending(link, &["cu"]) || has_ending(&target, &["cu"]) {
@@ -154,19 +158,21 @@ impl Walk {
         // Joined with the root as it was given, so that each file has one path.
         let path = self.root.join(relative);
         if self.is_below_left_out(&path) {
-            if has_ending(link, &["cu"]) {
-                self.say_left_out(link, &target);
-            }
+            self.say_left_out(link, &target);
             return None;
         }
-        Some(path)
+        Some(path).filter(|_| !is_known)
     }
 
-    /// A note for a linked source that is not checked under its own name either, because its folder is left out.
+    /// A note for a link to sources that are not checked under their own name either, because their folder is left out.
     fn say_left_out(&mut self, link: &Path, target: &Path) {
-        let is_checked = self.files.iter().any(|file| fs_err::canonicalize(file).is_ok_and(|file| file == target));
-        if !is_checked && !self.config.is_excluded(target) {
-            let shown = display_path(link, &self.root);
+        if self.config.is_excluded(target) {
+            return;
+        }
+        let shown = display_path(link, &self.root);
+        if target.is_dir() && has_source(target) {
+            self.left_out.push(format!("`{shown}` is a link to a folder that is left out: not checked"));
+        } else if has_ending(target, &["cu"]) {
             self.left_out.push(format!("`{shown}` is a link into a folder that is left out: not checked"));
         }
     }
@@ -181,6 +187,15 @@ impl Walk {
             || self.config.is_excluded(path)
             || folders.into_iter().any(|folder| self.is_foreign(folder))
     }
+}
+
+/// Limit on the entries of a folder that are looked at for sources.
+const MAX_LOOKS: usize = 1000;
+
+/// Whether a folder has a `.cu` file among its first entries.
+fn has_source(folder: &Path) -> bool {
+    let entries = WalkDir::new(folder).into_iter().take(MAX_LOOKS).flatten();
+    entries.into_iter().any(|entry| entry.file_type().is_file() && has_ending(entry.path(), &["cu"]))
 }
 
 /// Where build systems keep what they compile to probe a compiler: CMake, and Meson.

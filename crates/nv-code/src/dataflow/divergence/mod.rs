@@ -279,6 +279,23 @@ mod tests {
         of(&body, "%h")
     }
 
+    /// What a texture has differs where its coordinates do; special registers of a thread differ wherever they stand.
+    #[test]
+    fn textures_are_read_at_coordinates() {
+        let read = |coordinate: &str| {
+            let fetched = of(&format!("tex.1d.v4.s32.s32 {{%a, %b, %c, %d}}, [%texture, {{{coordinate}}}];"), "%b");
+            let gathered = of(&format!("tld4.r.2d.v4.f32.f32 {{%a, %b, %c, %d}}, [%x, {{%n, {coordinate}}}];"), "%c");
+            let surface = of(&format!("suld.b.1d.b32.trap {{%a}}, [%x, {{{coordinate}}}];"), "%a");
+            [fetched, gathered, surface]
+        };
+        assert_eq!(read("%n"), [Some(false); 3]);
+        assert_eq!(read("%t"), [Some(true); 3]);
+        let unified = |register: &str| {
+            of(&format!("tex.a2d.v4.f32.f32 {{%a, %b, %c, %d}}, [x, y, {{{register}, %n, %n, %n}}];"), "%d")
+        };
+        assert_eq!((unified("%t"), unified("%n")), (Some(true), Some(false)));
+    }
+
     /// A counter whose step `condition` chooses, where both ways lead straight back to the branch.
     #[test]
     fn values_differ_where_the_ways_of_a_branch_meet_at_the_branch_itself() {

@@ -118,7 +118,17 @@ impl Flow<'_> {
             Opcode::Ld if instruction.has(Modifier::Param) => {
                 sources.merge(term.seen_as(self.parameter_sources(instruction)))
             }
-            Opcode::Ld | Opcode::Ldu | Opcode::Tex | Opcode::Suld => {
+            // What a texture or surface holds is as different as the coordinates, and the handle.
+            Opcode::Tex | Opcode::Tld4 | Opcode::Suld => {
+                let loaded = Provenance { loaded: true, divergent: Some(false), ..Provenance::default() };
+                sources.merge(term.seen_as(loaded));
+                instruction.for_each_use(&mut |register| {
+                    let value = self.reaching.at(register, definition);
+                    sources.merge(Provenance::decision(self.on_leaving(value, definition)));
+                    successors.push(Term { value, is_changed: true, is_address: true }.number());
+                });
+            }
+            Opcode::Ld | Opcode::Ldu => {
                 // Local memory is private: threads may read different values at the same address.
                 let divergent = (!instruction.has(Modifier::Local)).then_some(false);
                 sources.merge(term.seen_as(Provenance { loaded: true, divergent, ..Provenance::default() }));
@@ -247,6 +257,21 @@ mod tests {
         assert_eq!(pointer.roots, local(0));
         assert!(pointer.index.loaded && !pointer.index.induction);
         assert_eq!(pointer.index.uniformity(), Some(Uniformity::PerThread));
+    }
+
+    #[test]
+    fn what_a_texture_holds_differs_where_its_coordinates_do() {
+        for read in ["tex.1d.v4.s32.s32 {%i, %x, %y, %z}, [%in, {%c}];", "suld.b.2d.b32.trap {%i}, [%in, {%n, %c}];"] {
+            for (coordinate, expected) in [("%tid.x", Uniformity::PerThread), ("%ctaid.x", Uniformity::Uniform)] {
+                let function = function(&format!(
+                    "add.u64 %rd1, %SPL, 0;\nmov.u32 %c, {coordinate};\nmov.u32 %n, 1;\n{read}\nmul.wide.u32 %rd3, %i, 4;\n\
+                     add.s64 %rd4, %rd1, %rd3;\nld.local.u32 %r1, [%rd4];"
+                ));
+                let pointer = pointer_of_last(&function);
+                assert!(pointer.index.loaded && !pointer.index.thread_index, "{read}");
+                assert_eq!(pointer.index.uniformity(), Some(expected), "{read} {coordinate}");
+            }
+        }
     }
 
     #[test]
