@@ -374,6 +374,7 @@ fn hottest(spills: &Spills, near: Option<&Span>) -> String {
         (0, _) => "none in a loop".to_string(),
         (1, Some(place)) => place,
         (depth, Some(place)) => format!("{place}, depth {depth}"),
+        (1, None) => "in a loop".to_string(),
         (depth, None) => format!("loop depth {depth}"),
     }
 }

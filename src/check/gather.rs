@@ -105,7 +105,8 @@ impl Gatherer<'_> {
         let extraction = lmem_extract::with_rust_code(self.rust_code(&builds), self.workspace, &builds);
         if self.arguments.capture {
             let notes = not_captured::notes(&extraction, self.workspace, &builds);
-            notes.iter().for_each(|note| self.talk.note(note));
+            let elsewhere = not_captured::elsewhere(self.workspace, builds.files());
+            notes.iter().chain(&elsewhere).for_each(|note| self.talk.note(note));
         }
         let missing = not_captured::not_in_database(&extraction, self.workspace, &builds);
         missing.iter().for_each(|note| self.talk.note(note));

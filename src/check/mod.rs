@@ -48,6 +48,7 @@ use lmem_base::places;
 use lmem_base::source::display_path;
 use lmem_extract::Extraction;
 use lmem_project::discover::{Remember, Scope, Workspace};
+use lmem_unit::TranslationUnit;
 
 use crate::cache::{self, Cache, CargoMemory};
 use crate::cli::{CheckArgs, SortBy};
@@ -330,6 +331,16 @@ fn check_once(
         // What is said of other files and texts says nothing of these kernels.
         reports.iter_mut().filter(|report| is_empty(report)).for_each(|report| report.diagnostics.clear());
         told = Cow::Owned(Extraction { unread: extraction.unread.clone(), ..Extraction::default() });
+    }
+    let without_kernels = not_analysed::without_kernels(&jobs, &reports);
+    if !without_kernels.is_empty() {
+        let told = told.to_mut();
+        let is_one = |unit: &TranslationUnit| {
+            let start = messages::start_of(unit);
+            unit.is_unclaimed() && without_kernels.iter().any(|text| Some(&text.span) == start.as_ref())
+        };
+        told.units.retain(|unit| !is_one(unit));
+        told.unresolved.extend(without_kernels);
     }
     let suppress::Suppressed { remarks, list: suppressions } = suppress::suppress(&jobs, &mut reports, extent);
     let changed = since.map(|since| since.keep_changed(&jobs, &mut reports)).unwrap_or_default();

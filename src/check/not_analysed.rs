@@ -9,6 +9,10 @@ use lmem_extract::Extraction;
 use lmem_project::discover::{Refused, Workspace};
 use lmem_unit::Unresolved;
 
+use crate::check::jobs::Job;
+use crate::check::messages;
+use crate::check::unit::UnitReport;
+
 /// Limit on locations that are listed besides the first.
 const MAX_PLACES: usize = 8;
 
@@ -31,23 +35,26 @@ pub(super) fn not_analysed(extraction: &Extraction, workspace: &Workspace) -> Ve
 
 /// A note for each reason why the options of kernel strings are not known: what is said of their kernels may not hold.
 pub(super) fn unknown_options(extraction: &Extraction, workspace: &Workspace) -> Vec<Diagnostic> {
-    let mut by_reason: BTreeMap<(Option<&str>, &str), Vec<&Span>> = BTreeMap::new();
+    let mut by_reason: BTreeMap<(Option<&str>, bool, &str), Vec<Span>> = BTreeMap::new();
     for unit in &extraction.units {
         let reason = unit.unresolved_options();
-        let Some((reason, site)) = reason.zip(unit.use_site.as_ref()) else { continue };
+        let own = || messages::start_of(unit).filter(|_| unit.is_unclaimed());
+        let Some((reason, site)) = reason.zip(unit.use_site.clone().or_else(own)) else { continue };
         let file = workspace.files.iter().find(|file| file.path == site.file.path);
         let package = file.and_then(|file| workspace.package_of(file)).map(|package| package.name.as_str());
-        by_reason.entry((package, reason)).or_default().push(site);
+        by_reason.entry((package, unit.is_unclaimed(), reason)).or_default().push(site);
     }
-    let note = |((package, reason), mut sites): ((Option<&str>, &str), Vec<&Span>)| {
+    let note = |((package, is_unclaimed, reason), mut sites): ((Option<&str>, bool, &str), Vec<Span>)| {
         sites.sort();
         sites.dedup();
         let texts: Vec<Unresolved> =
-            sites.into_iter().map(|span| Unresolved { span: span.clone(), reason: reason.to_string() }).collect();
+            sites.into_iter().map(|span| Unresolved { span, reason: reason.to_string() }).collect();
         let texts: Vec<&Unresolved> = texts.iter().collect();
-        let message = match texts.len() {
-            1 => format!("kernel source checked without some of its options: {reason}"),
-            count => format!("{count} kernel sources checked without some of their options: {reason}"),
+        let message = match (texts.len(), is_unclaimed) {
+            (1, true) => format!("kernel source checked with assumed options: {reason}"),
+            (count, true) => format!("{count} kernel sources checked with assumed options: {reason}"),
+            (1, false) => format!("kernel source checked without some of its options: {reason}"),
+            (count, false) => format!("{count} kernel sources checked without some of their options: {reason}"),
         };
         let help = "`cargo lmem run -- COMMAND` checks them with the options of the program";
         Diagnostic {
@@ -57,6 +64,20 @@ pub(super) fn unknown_options(extraction: &Extraction, workspace: &Workspace) ->
         }
     };
     by_reason.into_iter().map(note).collect()
+}
+
+/// Texts that no call is known to compile, and that have no kernel by themselves.
+pub(super) fn without_kernels(jobs: &[Job<'_>], reports: &[UnitReport]) -> Vec<Unresolved> {
+    let mut with_kernels: BTreeMap<&str, (Option<Unresolved>, bool)> = BTreeMap::new();
+    for (job, report) in jobs.iter().zip(reports).filter(|(job, _)| job.unit.is_unclaimed()) {
+        let unresolved = || {
+            let reason = job.unit.unresolved_options()?.to_string();
+            Some(Unresolved { span: messages::start_of(job.unit)?, reason })
+        };
+        let (_, has_kernels) = with_kernels.entry(&job.unit.name).or_insert_with(|| (unresolved(), false));
+        *has_kernels |= report.kernels > 0;
+    }
+    with_kernels.into_values().filter(|(_, has_kernels)| !has_kernels).filter_map(|(text, _)| text).collect()
 }
 
 /// An error for each source whose name keeps it from being checked, and for settings that cannot be read.

@@ -34,6 +34,26 @@ pub(super) fn notes(extraction: &Extraction, workspace: &Workspace, builds: &Bui
     files.into_iter().map(note).collect()
 }
 
+/// A note on files that builds compile and that lie outside of the workspace: they are not checked.
+pub(super) fn elsewhere<'f>(workspace: &Workspace, compiled: impl Iterator<Item = &'f Path>) -> Option<String> {
+    let is_checked = |path: &Path| workspace.files.iter().any(|file| file.path == path);
+    let is_inside = |path: &Path| {
+        let packages = workspace.packages.iter().map(|package| package.root.as_path());
+        packages.chain([workspace.root.as_path()]).any(|root| path.starts_with(root))
+    };
+    let files: Vec<&Path> = compiled.filter(|path| !is_inside(path) && !is_checked(path)).collect();
+    let (first, more) = files.split_first()?;
+    let first = display_path(first, &workspace.root);
+    let (others, verb, them) = match more.len() {
+        0 => (String::new(), "lies", "it"),
+        count => (format!(" and {}", lmem_base::words::plural(count as u64, "other file")), "lie", "them"),
+    };
+    Some(format!(
+        "`{first}`{others} of your builds {verb} outside of the workspace and {} not checked: `cargo lmem PATH` checks {them}",
+        if more.is_empty() { "is" } else { "are" }
+    ))
+}
+
 /// What to do about assumed flags: `summary` says how many files have some.
 pub(super) fn advice(workspace: &Workspace, builds: &BuildFlags) -> String {
     let database = builds.databases.first().map(|path| display_path(path, &workspace.root));
@@ -180,6 +200,17 @@ mod tests {
             "not in `build/compile_commands.json`, which CMake writes again when it is run"
         );
         assert!(advice(&workspace, &BuildFlags::default()).contains("`lmem.toml`"));
+    }
+
+    #[test]
+    fn files_that_builds_compile_outside_of_the_workspace_are_told() {
+        let workspace = Workspace { root: "/w/app".into(), ..Workspace::default() };
+        let note = |files: &[&str]| elsewhere(&workspace, files.iter().map(Path::new));
+        assert_eq!(note(&["/w/app/kernels/a.cu"]), None);
+        let one = note(&["/w/app/kernels/a.cu", "/w/shared/b.cu"]).unwrap();
+        assert!(one.starts_with("`/w/shared/b.cu` of your builds lies outside"), "{one}");
+        let two = note(&["/w/shared/b.cu", "/w/shared/c.cu"]).unwrap();
+        assert!(two.starts_with("`/w/shared/b.cu` and 1 other file of your builds lie outside"), "{two}");
     }
 
     #[test]

@@ -345,12 +345,13 @@ pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shar
             }
         }
         Err(failure) => {
-            let failed = !must_fail(unit, &failure);
+            let failed = !may_fail(unit, &failure);
             UnitReport {
                 interrupted: matches!(failure.error, CompileError::Cancelled),
                 failed,
                 diagnostics: match failed {
                     true => messages::failure(&failure, unit, shared.root),
+                    false if unit.is_unclaimed() => Vec::new(),
                     false => vec![messages::expected_failure(unit)],
                 },
                 ..UnitReport::default()
@@ -359,10 +360,15 @@ pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shar
     }
 }
 
-/// Whether a text does not compile, and all code that compiles it expects that.
-fn must_fail(unit: &TranslationUnit, failure: &Failure) -> bool {
+/// Whether a text does not compile, and all code that compiles it expects that, or none is known that does.
+fn may_fail(unit: &TranslationUnit, failure: &Failure) -> bool {
     let is_demanded = matches!(&unit.code, UnitCode::CudaText { options, .. } if options.must_fail);
-    is_demanded && matches!(failure.error, CompileError::Refused { .. })
+    match failure.error {
+        CompileError::Refused { .. } => is_demanded || unit.is_unclaimed(),
+        // Messages without a place, as at the end of a text that is a part of one.
+        CompileError::Silent { .. } => unit.is_unclaimed(),
+        _ => false,
+    }
 }
 
 /// Computes all findings of a unit, independent of levels.
@@ -610,7 +616,7 @@ fn maxrregcount(arguments: &[String]) -> Option<(u32, String)> {
 mod tests {
     use super::*;
     use lmem_base::source::SourceFile;
-    use lmem_unit::{MappedText, NvccFlags};
+    use lmem_unit::{MappedText, NvccFlags, NvrtcOptions};
 
     fn unit(arguments: &[&str]) -> TranslationUnit {
         let arguments = arguments.iter().map(|text| text.to_string()).collect();
@@ -625,6 +631,23 @@ mod tests {
             launches: Vec::new(),
             shared: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_text_may_fail_where_nobody_is_known_to_compile_it() {
+        let text = |options| TranslationUnit {
+            code: UnitCode::CudaText { text: MappedText::default(), options },
+            ..unit(&[])
+        };
+        let failure = |error| Failure { error, messages: Vec::new(), rescues: Vec::new(), ptx: None, read: None };
+        let refused = failure(CompileError::Refused { architecture: "sm_80".to_string() });
+        let silent = failure(CompileError::Silent { program: "NVRTC".to_string(), code: 1, output: String::new() });
+        let timed_out = failure(CompileError::TimedOut { program: "NVRTC".to_string(), seconds: 1 });
+        let unclaimed = text(NvrtcOptions { is_unclaimed: true, ..NvrtcOptions::default() });
+        assert_eq!([&refused, &silent, &timed_out].map(|it| may_fail(&unclaimed, it)), [true, true, false]);
+        let demanded = text(NvrtcOptions { must_fail: true, ..NvrtcOptions::default() });
+        assert_eq!([&refused, &silent].map(|it| may_fail(&demanded, it)), [true, false]);
+        assert!(!may_fail(&text(NvrtcOptions::default()), &refused));
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub struct Access {
     pub(crate) ptx_loop: Option<usize>,
     /// If the access may be in the remainder loop of a loop unrolled by a factor: the trip count of that loop.
     pub(crate) rest_of: Option<TripCount>,
+    /// Whether the index is the induction variable of a search that has ended: its last value is a result, not a walk.
+    pub(crate) is_found: bool,
     /// Whether the PTX instruction is `ld.volatile` or `st.volatile`.
     pub is_volatile: bool,
     /// Maximum loop depth of the instructions.
@@ -96,6 +98,7 @@ impl Access {
             divergent: None,
             ptx_loop: None,
             rest_of: None,
+            is_found: false,
             is_volatile: false,
             loop_depth: 0,
             places,

@@ -80,7 +80,10 @@ impl<'a> StackObject<'a> {
         if access.loop_depth == 0 && access.address == Address::Constant {
             return None;
         }
-        let (tree, found) = source_loop(&access.places, &access.loop_lines, self.trees)?;
+        // The loop over the elements is rolled, whatever becomes of those around it.
+        let is_walk = matches!(access.address, Address::Induction(_));
+        let depth = Some(access.loop_depth).filter(|_| !is_walk);
+        let (tree, found) = source_loop(&access.places, &access.loop_lines, depth, self.trees)?;
         Some(SourceLoop {
             span: tree.span(found.range)?,
             pragma: found.pragma.and_then(|range| tree.span(range)),

@@ -117,11 +117,15 @@ fn place_access(
         return objects.stray.entry(access.callee).or_default().push(stray);
     };
     let pointer = flow.pointer(address, index);
+    let is_found = flow.is_found(&pointer.index, index);
     let kind = match (pointer.index.is_data(), pointer.index.induction) {
         (true, _) => Address::Computed(pointer.index.clone()),
         // `i % 8` passes over the array repeatedly: unrolling alone does not make the index constant.
         (false, true) => match flow.trip(&pointer.index, index) {
             TripCount::RunTime if pointer.index.induction_is_changed => Address::Computed(pointer.index.clone()),
+            _ if is_found => {
+                Address::Computed(Provenance { induction: false, loop_carried: true, ..pointer.index.clone() })
+            }
             trip => Address::Induction(trip),
         },
         // The pointers are taken as elements of one array until they turn out to be several objects.
@@ -137,6 +141,7 @@ fn place_access(
     };
     let mut access = new_access(access, kind, places, trees);
     access.origins = origins;
+    access.is_found = is_found;
     access.divergent = pointer.index.divergent;
     access.ptx_loop = flow.loops.innermost(index).map(|id| id.index());
     access.parameters = match address.base {

@@ -101,7 +101,8 @@ pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -
     let count = |kind| spilled.iter().filter(|access| access.instruction.kind == kind).count() as u64;
     let deepest = spilled.iter().max_by_key(|access| access.loop_depth);
     let loop_span = deepest.filter(|access| access.loop_depth > 0).and_then(|access| {
-        let (tree, found) = source_loop(&access_places(access, unit, trees), &access.loop_lines, trees)?;
+        let (tree, found) =
+            source_loop(&access_places(access, unit, trees), &access.loop_lines, Some(access.loop_depth), trees)?;
         tree.span(found.range)
     });
     let peaking =

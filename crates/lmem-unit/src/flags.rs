@@ -72,6 +72,8 @@ pub struct NvrtcOptions {
     pub captured: Option<CapturedText>,
     /// Whether all code that compiles the text panics unless compilation fails.
     pub must_fail: bool,
+    /// Whether no call is known that compiles the text. It may be a part of one, and need not compile by itself.
+    pub is_unclaimed: bool,
 }
 
 /// Options that a program passes to the driver's JIT compiler, besides PTX.

@@ -112,6 +112,11 @@ impl TranslationUnit {
         }
     }
 
+    /// Whether no call is known that compiles the text.
+    pub fn is_unclaimed(&self) -> bool {
+        matches!(&self.code, UnitCode::CudaText { options, .. } if options.is_unclaimed)
+    }
+
     /// The text of a unit, unless it is a `.cu` file.
     pub fn text(&self) -> Option<&str> {
         match &self.code {

@@ -1,5 +1,6 @@
 //! Texts that Rust code puts together before it hands them over.
 
+mod handed_out;
 mod macros;
 mod pieces;
 mod tables;

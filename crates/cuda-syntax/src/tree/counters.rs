@@ -20,6 +20,8 @@ pub struct CounterSyntax {
 /// constant only because the loop is not fully unrolled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Walk {
+    /// Start and end are constants, and only the loop's condition ends it: the trip count is known.
+    Constant,
     /// The start is a constant; only the trip count may be unknown.
     FromConstant,
     /// `for (int j = i + 1; j < n; ++j)`: the index becomes constant if the loop is unrolled with a guard for both
@@ -133,11 +135,30 @@ impl SyntaxTree {
     fn walk(&self, node: Node<'_>, step: &Step) -> Option<Walk> {
         let start = self.started(node).into_iter().find(|(name, _)| *name == step.name).and_then(|(_, value)| value);
         if start.is_some_and(|value| self.value_of(value).is_some()) {
-            return Some(Walk::FromConstant);
+            let is_counted = step.is_sum && self.ends_at_constant(node, &step.name);
+            return Some(if is_counted { Walk::Constant } else { Walk::FromConstant });
         }
         // `for (k = hash(x); key[k] != x; ++k)` is a search: its condition does not bound the induction variable.
         let is_bounded = node.field(Field::Condition).is_some_and(|condition| self.bounds(condition, &step.name));
         (step.is_sum && is_bounded).then_some(Walk::FromValue)
+    }
+
+    /// Whether a loop's only exit compares the variable with a constant, or with what a parameter of the template makes one.
+    fn ends_at_constant(&self, node: Node<'_>, name: &str) -> bool {
+        let comparison = node.field(Field::Condition).and_then(Binary::of);
+        let Some((left, right)) = comparison.as_ref().and_then(|it| Some((it.left()?, it.right()?))) else {
+            return false;
+        };
+        let is_fixed = |side: Node<'_>| {
+            let mut words = self.identifiers(side).into_iter();
+            words.all(|word| self.is_fixed(self.slice(word), word.start_byte()))
+        };
+        let is_end = |one, other| self.is_sum_with(one, name) && is_fixed(other);
+        let may_leave = |inner: Node<'_>| {
+            matches!(inner.kind(), Kind::BreakStatement | Kind::ReturnStatement | Kind::GotoStatement)
+        };
+        let is_comparison = matches!(comparison.and_then(|it| it.operator()), Some("<" | "<=" | ">" | ">=" | "!="));
+        is_comparison && (is_end(left, right) || is_end(right, left)) && !node.descendants().any(may_leave)
     }
 
     /// Variables that a `for` header initializes, with their values.

@@ -249,7 +249,12 @@ impl<'a> Extractor<'a> {
         }
         for unit in &mut self.strings.units {
             let (UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. }) = &unit.code else { continue };
+            let whole = text.span(0..text.as_str().len());
             unit.shared = in_unknown.iter().filter(|literal| text.touches(literal)).cloned().collect();
+            // Who gets a text that no call is known to compile may add to it.
+            if unit.is_unclaimed() {
+                unit.shared.extend(whole);
+            }
         }
         self.strings.unread.append(&mut self.code.unread_files);
         self.strings
@@ -308,20 +313,29 @@ impl<'a> Extractor<'a> {
         });
     }
 
-    /// Reports literals with a kernel that no known call compiles.
+    /// Literals with a kernel that no known call compiles: CUDA C++ may be complete as it stands, and is compiled with
+    /// assumed options; PTX is reported.
     fn leftovers(&mut self, file: usize, reached: &BTreeSet<(PathBuf, usize)>) {
         let rust = &self.code.files[file].rust;
+        let mut unclaimed = Vec::new();
         for literal in &rust.literals {
             let span = rust.span(literal.clone());
             let is_candidate = span.text().contains("__global__") || span.text().contains(".entry");
             if !is_candidate || reached.contains(&(span.file.path.clone(), span.start)) {
                 continue;
             }
-            let text = rust.decode(literal.clone());
-            if text.is_some_and(|text| marker::is_kernel(text.as_str()) || marker::is_ptx(text.as_str())) {
-                let reason = "no known compile call uses this string".to_string();
+            let Some(text) = rust.decode(literal.clone()) else { continue };
+            let reason = "no known compile call uses this string".to_string();
+            if marker::is_kernel(text.as_str()) {
+                unclaimed.push((span, text, reason));
+            } else if marker::is_ptx(text.as_str()) {
                 self.strings.unresolved.push(Unresolved { span, reason });
             }
+        }
+        for (span, text, reason) in unclaimed {
+            let folded = Folded { text, origin: Some(Origin::Literal(span.clone())), ..Folded::default() };
+            let options = NvrtcOptions { unresolved: Some(reason), is_unclaimed: true, ..NvrtcOptions::default() };
+            self.unit(file, FoundText { folded, code: Compiled::ByNvrtc(options), use_span: span.clone() });
         }
     }
 }

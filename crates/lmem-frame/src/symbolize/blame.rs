@@ -123,12 +123,14 @@ fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use], trees: 
     }
     if let Address::Computed(sources) = &access.address {
         let is_own = !(sources.thread_index || sources.block_index);
-        let walk = index.clone().and_then(|index| walk_of(&index, level, &access.places, trees));
+        let walked = index.clone().filter(|_| !access.is_found);
+        let walk = walked.and_then(|index| walk_of(&index, level, &access.places, trees));
         let objects = |used: &Use| {
             let open = used.all().filter(|index| !is_number(text_of(index, &place, trees)));
             open.into_iter().any(|index| walk_of(index, level, &access.places, trees).is_none())
         };
         match (walk, access.rest_of) {
+            (Some(Walk::Constant), _) => access.address = Address::Induction(TripCount::Constant),
             (Some(Walk::FromConstant), _) => access.address = Address::Induction(TripCount::RunTime),
             (Some(Walk::FromValue), _) if is_own => access.address = Address::Induction(TripCount::RunTime),
             (_, Some(trip)) if !uses.iter().any(objects) => access.address = Address::Induction(trip),
@@ -190,10 +192,12 @@ fn is_number(text: &str) -> bool {
 
 /// The source loop of a machine-code loop. Among the loops around a place, the one whose header has the line of the
 /// back-edge branch; else the innermost one without an unroll pragma. For a loop in a library header the user's files
-/// show no loop: then no loop around the call is taken.
+/// show no loop: then no loop around the call is taken. With a `depth` of the machine code, the innermost one counts only
+/// if the text has no more loops than that: else some are unrolled, and nothing tells which.
 pub fn source_loop(
     places: &[Place],
     branch: &[SourceLine],
+    depth: Option<u32>,
     trees: &SyntaxTrees<'_>,
 ) -> Option<(Rc<SyntaxTree>, LoopSyntax)> {
     let around = || {
@@ -218,9 +222,9 @@ pub fn source_loop(
     };
     let is_of_library = places.first().is_some_and(|place| place.callee.is_some())
         && branch.first().is_some_and(|line| trees.id(&line.file).is_none());
-    around()
-        .find(|(tree, found)| closes(tree, found))
-        .or_else(|| around().find(|(tree, found)| !is_of_library && !is_unrolled(tree, found)))
+    let rolled = || around().filter(|(tree, found)| !is_unrolled(tree, found));
+    let is_innermost = || !is_of_library && depth.is_none_or(|depth| rolled().count() <= depth as usize);
+    around().find(|(tree, found)| closes(tree, found)).or_else(|| rolled().next().filter(|_| is_innermost()))
 }
 
 #[cfg(test)]
@@ -341,15 +345,26 @@ mod tests {
     #[test]
     fn loops_by_the_line_of_their_branch_else_the_innermost_that_stays() {
         let text = "__global__ void k(float *out, int n) {\n  float a[8];\n  for (int j = 0; j < n; ++j) {\n#pragma unroll\n    for (int i = 0; i < 8; ++i)\n      out[i] = a[j];\n  }\n}\n";
+        assert_eq!(loop_at(text, &[], None), Some(3));
+        assert_eq!(loop_at(text, &[], Some(1)), Some(3));
+        let closing = SourceLine { file: cuda_syntax::Example::NAME.into(), line: 5 };
+        assert_eq!(loop_at(text, &[closing], None), Some(5));
+    }
+
+    #[test]
+    fn more_loops_than_the_machine_code_has_tell_nothing() {
+        let text = "__global__ void k(float *out, int n) {\n  float a[8];\n  for (int j = 0; j < n; ++j) {\n    for (int i = 0; i < 4; ++i)\n      out[i] = a[j];\n  }\n}\n";
+        assert_eq!(loop_at(text, &[], Some(2)), Some(4));
+        assert_eq!(loop_at(text, &[], Some(1)), None);
+        let closing = SourceLine { file: cuda_syntax::Example::NAME.into(), line: 3 };
+        assert_eq!(loop_at(text, &[closing], Some(1)), Some(3));
+    }
+
+    /// The line of the source loop around `out[i]`, by the lines of the branch and the depth in machine code.
+    fn loop_at(text: &str, branch: &[SourceLine], depth: Option<u32>) -> Option<usize> {
         Scene::new(text).ask(|it| {
-            let places = it.places(&[at("out[i]")]);
-            let header = |branch: &[SourceLine]| {
-                let (tree, found) = source_loop(&places, branch, it.trees)?;
-                Some(tree.line_of(found.range.start))
-            };
-            assert_eq!(header(&[]), Some(3));
-            let closing = SourceLine { file: cuda_syntax::Example::NAME.into(), line: 5 };
-            assert_eq!(header(&[closing]), Some(5));
-        });
+            let (tree, found) = source_loop(&it.places(&[at("out[i]")]), branch, depth, it.trees)?;
+            Some(tree.line_of(found.range.start))
+        })
     }
 }

@@ -209,13 +209,14 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
             && size().is_some_and(|size| size_fits(Some(size), bytes_of_object))
     };
     let smaller = scores.keys().filter(|candidate| of_guilty.contains(candidate) && fits_in(candidate)).count();
-    let steps: [Test<'_>; 5] = [
+    let steps: [Test<'_>; 6] = [
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && is_likely(candidate),
         &|candidate, _| !is_filled && of_guilty.contains(candidate) && is_passed_by_value(candidate),
         &|candidate, _| {
             smaller == 1 && !is_filled && of_guilty.contains(candidate) && fits_in(candidate) && is_likely(candidate)
         },
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score),
+        &|candidate, score| fits(candidate, score) && is_likely(candidate),
         &|candidate, score| fits(candidate, score),
     ];
     for step in steps {
@@ -481,6 +482,15 @@ mod tests {
             may_be_written: false,
         };
         assert_eq!(of(StoredValues::Parameter(copy)), some(&["taps.w"]));
+    }
+
+    #[test]
+    fn a_parameter_that_is_not_copied_is_not_the_object_though_more_statements_have_it() {
+        let text = "struct Pair { double v[2]; };\n__global__ void k(Pair i, int n) {\n  Sink sink;\n  sink.put(i);\n  other(i, n);\n}\n";
+        let scene = Scene::new(text).with_variable(("sink", "Sink", 16), "  Sink sink", &[]);
+        let names =
+            named(&scene, |it| vec![object(16, vec![it.load(&[at("sink.put(i)")]), it.load(&[at("other(i, n)")])])]);
+        assert_eq!(names, some(&["sink"]));
     }
 
     #[test]

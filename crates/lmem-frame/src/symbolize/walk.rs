@@ -81,7 +81,10 @@ mod tests {
     fn counters_walk_from_any_start() {
         for (header, expected) in [
             ("for (int k = 0; k < n; ++k)", Some(Walk::FromConstant)),
-            ("for (int k = W - 1; k >= 0; k -= 2)", Some(Walk::FromConstant)),
+            ("for (int k = 0; k < T - 1; ++k)", Some(Walk::Constant)),
+            ("for (int k = 0; k < T; k++) for (int i = 0; i < n; ++i)", Some(Walk::Constant)),
+            ("for (int k = 0; k < T; ++k) if (k == n) break; else", Some(Walk::FromConstant)),
+            ("for (int k = W - 1; k >= 0; k -= 2)", Some(Walk::Constant)),
             ("for (int k = 1; k < n; k <<= 1)", Some(Walk::FromConstant)),
             ("for (int k = degree; k >= 0; --k)", Some(Walk::FromValue)),
             ("for (int i = 0; i < n; ++i) for (int k = i + 1; k < 40; k += W)", Some(Walk::FromValue)),

@@ -299,6 +299,11 @@ impl<'a> Code<'a> {
         if candidates.iter().any(|candidate| candidate.is_final) {
             candidates.retain(|candidate| candidate.is_final);
         }
+        let is_known = !candidates.is_empty();
+        candidates.retain(|candidate| !self.hands_on(candidate, name, of));
+        if is_known && candidates.is_empty() {
+            return Err(Lost::Name(format!("the types that say `{name}` are in a package that is not checked")));
+        }
         let traits: BTreeSet<Option<String>> = candidates.iter().map(|candidate| candidate.of_trait.clone()).collect();
         if traits.len() != 1 {
             return Err(if traits.is_empty() { not_found(name) } else { ambiguous(name) });
@@ -308,6 +313,18 @@ impl<'a> Code<'a> {
             found.extend(self.value(candidate.file, candidate.at, candidate.value, steps + 1)?);
         }
         Ok(found)
+    }
+
+    /// Whether an implementation repeats what that of its type parameter says:
+    /// `impl<F: Named> Named for Wrapper<F> { const NAME: &str = F::NAME; }`.
+    fn hands_on(&self, candidate: &Candidate, name: &str, of: &[String]) -> bool {
+        let Value::Expression(value) = &candidate.value else { return false };
+        let text: String = value.to_string().split_whitespace().collect();
+        let Some((parameter, "")) = text.strip_suffix(name).and_then(|path| path.rsplit_once("::")) else {
+            return false;
+        };
+        let bounds = bounds_of(self.files[candidate.file].rust.text(), parameter);
+        bounds.iter().any(|bound| of.contains(bound))
     }
 
     fn values(&mut self, file: usize, at: usize, values: Vec<Value>, steps: usize) -> Result<Vec<Found>, Lost> {

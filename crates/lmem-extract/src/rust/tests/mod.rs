@@ -165,9 +165,44 @@ fn text_that_is_not_known_is_said() {
         kernel("fn g() { let s = \"\"; fn h() { compile_ptx(s) } }"),
         "s: `s` is not defined in the code that is checked"
     );
-    assert!(kernel("fn g() { other(\"K\") }").ends_with("no known compile call uses this string"));
-    assert!(kernel("fn g() { create_program(c\"K\") }").ends_with("no known compile call uses this string"));
-    assert!(kernel("fn g(x: X) { x.compile_ptx(\"K\") }").ends_with("no known compile call uses this string"));
+    let ptx = "fn g() { other(\".version 8.0 .target sm_80 .visible .entry f() { ret; }\") }";
+    assert!(reason(ptx).ends_with("no known compile call uses this string"));
+}
+
+#[test]
+fn an_implementation_that_repeats_its_parameters_constant_adds_no_text() {
+    let handed_on = "struct Pair<F>(F); impl<F: Named> Named for Pair<F> { const NAME: &'static str = F::NAME; } \
+                     fn g<E: Named>() { compile_ptx(\"T K\".replace(\"T\", E::NAME)) }"
+        .replace('K', KERNEL);
+    let here = "trait Named { const NAME: &'static str; } impl Named for f32 { const NAME: &'static str = \"float\"; } \
+                impl Named for f64 { const NAME: &'static str = \"double\"; } ";
+    assert_eq!(texts(&format!("{here}{handed_on}")).len(), 2);
+    let why = reason(&handed_on);
+    assert!(why.ends_with("the types that say `NAME` are in a package that is not checked"), "{why}");
+}
+
+#[test]
+fn a_kernel_that_no_known_call_compiles_is_a_unit_that_need_not_compile() {
+    for code in [
+        "fn g() { other(\"K\") }",
+        "fn g() { create_program(c\"K\") }",
+        "fn g(x: X) { x.compile_ptx(\"K\") }",
+        "pub fn g() -> Vec<(&'static str, &'static str)> { vec![(\"f\", \"K\")] }",
+    ] {
+        let text = code.replace('K', KERNEL);
+        let options = options(&text);
+        assert!(options.is_unclaimed && options.unresolved.is_some(), "{code}");
+        let extraction = of_text(&text);
+        assert_eq!(extraction.units.len(), 1, "{code}");
+        // Nobody knows what else its users put around it: its edits are not proven.
+        assert_eq!(extraction.units[0].shared.len(), 1, "{code}");
+    }
+    assert!(!options(&"fn g() { compile_ptx(\"K\") }".replace('K', KERNEL)).is_unclaimed);
+    // Parts of a text that is put together are in that text alone.
+    let joined = format!(
+        "const A: &str = \"{KERNEL}\"; fn g() {{ compile_ptx(concat!(\"#define N 4\\n\", \"{KERNEL}\")); compile_ptx(A) }}"
+    );
+    assert!(of_text(&joined).units.iter().all(|unit| !unit.is_unclaimed()));
 }
 
 #[test]

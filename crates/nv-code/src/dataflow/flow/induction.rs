@@ -9,40 +9,63 @@ use crate::dataflow::flow::operands::constant;
 use crate::dataflow::flow::provenance::Provenance;
 use crate::dataflow::loops::TripCount;
 
+/// The way from a definition of a register to its value in the previous iteration.
+struct WayBack {
+    /// What is added on it.
+    distance: i64,
+    /// The last addition on it.
+    step: usize,
+    /// The definitions that the previous value may come from.
+    before: Vec<usize>,
+}
+
 impl Flow<'_> {
-    /// The instructions that step an induction variable: on every path round the loop they add the same constant.
+    /// The instructions that step an induction variable: on every path round the loop they add the same constant. A value
+    /// that some rounds start anew is none: `if (at == 64) at = 0;`.
     pub fn induction(&self, register: Reg, definitions: &[usize]) -> Option<BTreeSet<usize>> {
         let mut steps = BTreeSet::new();
+        let mut starts = Vec::new();
         let mut distance = None;
-        for definition in definitions {
-            let Some((step, instruction)) = self.way_back(register, *definition) else { continue };
-            if step == 0 || distance.is_some_and(|distance| distance != step) {
+        let mut seen = BTreeSet::new();
+        let mut open = definitions.to_vec();
+        while let Some(definition) = open.pop() {
+            if !seen.insert(definition) {
+                continue;
+            }
+            let Some(way) = self.way_back(register, definition) else {
+                starts.push(definition);
+                continue;
+            };
+            if way.distance == 0 || distance.is_some_and(|distance| distance != way.distance) {
                 return None;
             }
-            distance = Some(step);
-            steps.insert(instruction);
+            distance = Some(way.distance);
+            steps.insert(way.step);
+            open.extend(way.before.iter());
         }
-        distance.map(|_| steps)
+        let mut loops = steps.iter().filter_map(|step| self.loops.innermost(*step));
+        let is_reset = loops.any(|id| starts.iter().any(|start| self.loops.contains(id, *start)));
+        (distance.is_some() && !is_reset).then_some(steps)
     }
 
     /// Follows moves and additions of constants from a definition back to the same register in the previous iteration.
-    fn way_back(&self, register: Reg, definition: usize) -> Option<(i64, usize)> {
+    fn way_back(&self, register: Reg, definition: usize) -> Option<WayBack> {
         let mut at = definition;
-        let mut step = 0i64;
-        let mut stepped = definition;
+        let mut distance = 0i64;
+        let mut step = definition;
         for _ in 0..64 {
             let instruction = &self.function.instructions[at];
             let operand = |index: usize| instruction.operands.get(index);
             let next = match instruction.opcode() {
                 Opcode::Mov => operand(1)?,
                 Opcode::Add | Opcode::Sub => {
-                    let (value, distance) = match constant(operand(1)?) {
-                        Some(distance) => (operand(2)?, distance),
+                    let (value, added) = match constant(operand(1)?) {
+                        Some(added) => (operand(2)?, added),
                         None => (operand(1)?, constant(operand(2)?)?),
                     };
                     let sign = if instruction.opcode() == Opcode::Sub { -1 } else { 1 };
-                    step = step.checked_add(distance.checked_mul(sign)?)?;
-                    stepped = at;
+                    distance = distance.checked_add(added.checked_mul(sign)?)?;
+                    step = at;
                     value
                 }
                 _ => return None,
@@ -50,7 +73,7 @@ impl Flow<'_> {
             let Operand::Reg(next) = next else { return None };
             let before = self.definitions(*next, at);
             if *next == register && before.binary_search(&definition).is_ok() {
-                return Some((step, stepped));
+                return Some(WayBack { distance, step, before: before.to_vec() });
             }
             let [only] = *before else { return None };
             at = only;
@@ -67,6 +90,18 @@ impl Flow<'_> {
             .map(|id| self.loops.trip(id, self))
             .max()
             .unwrap_or(TripCount::Unknown)
+    }
+
+    /// Whether an index is what searches have found: all loops that step it have several exits, and `instruction` is
+    /// behind them.
+    pub fn is_found(&self, sources: &Provenance, instruction: usize) -> bool {
+        let is_search = |step: &usize| {
+            let id = self.loops.innermost(*step);
+            id.is_some_and(|id| {
+                self.loops.trip(id, self) == TripCount::SeveralExits && !self.loops.contains(id, instruction)
+            })
+        };
+        sources.induction && !sources.steps.is_empty() && sources.steps.iter().all(is_search)
     }
 }
 
@@ -87,6 +122,42 @@ mod tests {
         let pointer = flow.pointer(function.instructions[at].address().unwrap(), at);
         assert!(pointer.index.induction && !pointer.index.is_data());
         assert_eq!(flow.trip(&pointer.index, at), TripCount::Constant);
+    }
+
+    #[test]
+    fn what_a_search_found_is_no_walk() {
+        let search = |way_out: &str, length: &str| {
+            let function = function(&format!(
+                "add.u64 %rd1, %SPL, 0;\nmov.u32 %r1, 0;\n$L1:\nld.global.u32 %r3, [%rd9];\nsetp.eq.s32 %p2, %r3, %r4;\n\
+                 {way_out}\nadd.s32 %r1, %r1, 1;\nsetp.lt.s32 %p1, %r1, {length};\n@%p1 bra $L1;\n$L2:\n\
+                 mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\nst.local.u32 [%rd3], 0;",
+            ));
+            let flow = Flow::new(&function);
+            let at = function.instructions.iter().position(Instruction::is_local_access).unwrap();
+            flow.is_found(&flow.pointer(function.instructions[at].address().unwrap(), at).index, at)
+        };
+        assert!(search("@%p2 bra $L2;", "%n"));
+        assert!(!search("", "%n"));
+    }
+
+    /// The only local load of a loop whose index `%r1` starts at 64 and grows by one, with `reset` before it.
+    fn index_with(reset: &str) -> Provenance {
+        let function = function(&format!(
+            "add.u64 %rd1, %SPL, 0;\nmov.u32 %r1, 64;\nmov.u32 %r2, 0;\n$L1:\nsetp.lt.u32 %p2, %r1, 64;\n@%p2 bra $L2;\n\
+             {reset}\nbra.uni $L3;\n$L2:\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n\
+             ld.local.u32 %r5, [%rd3];\n$L3:\nadd.s32 %r1, %r1, 1;\nadd.s32 %r2, %r2, 1;\nsetp.lt.s32 %p1, %r2, %n;\n\
+             @%p1 bra $L1;",
+        ));
+        let flow = Flow::new(&function);
+        let at = function.instructions.iter().position(Instruction::is_local_access).unwrap();
+        flow.pointer(function.instructions[at].address().unwrap(), at).index
+    }
+
+    #[test]
+    fn a_cursor_that_starts_anew_is_no_counter() {
+        assert!(index_with("mov.u32 %r7, 0;").induction);
+        let cursor = index_with("mov.u32 %r1, 0;");
+        assert!(!cursor.induction && cursor.is_data(), "{cursor:?}");
     }
 
     #[test]
