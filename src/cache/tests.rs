@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use lmem_project::discover::Remember as _;
 
 use super::*;
+use crate::compile::Absent;
 use crate::compile::unit::{CompileError, Failure};
 
 struct Workspace {
@@ -128,6 +129,11 @@ fn damage_of_any_kind_is_a_miss() {
     assert_eq!(workspace.cache().get(&key()), Some(workspace.artifacts()));
 }
 
+/// No folder of the workspace has a header that is missing.
+fn nowhere(_: &str) -> Option<PathBuf> {
+    None
+}
+
 fn refused(workspace: &Workspace) -> Failure {
     let place = workspace.folder.path().join("a.cu").to_string_lossy().into_owned();
     let text = format!("{place}(2): error: identifier \"y\" is undefined");
@@ -137,6 +143,7 @@ fn refused(workspace: &Workspace) -> Failure {
         rescues: vec!["a note".into()],
         ptx: Some("x".into()),
         read: Some(vec![workspace.header.clone()]),
+        absent: None,
     }
 }
 
@@ -144,15 +151,37 @@ fn refused(workspace: &Workspace) -> Failure {
 fn a_failure_comes_back_while_its_files_are_the_same() {
     let workspace = workspace();
     let failure = refused(&workspace);
-    workspace.cache().put_failure(&key(), &failure, Path::new("/toolkit"), later()).unwrap();
-    let found = workspace.cache().failure(&key()).unwrap();
+    workspace.cache().put_failure(&key(), &failure, Path::new("/toolkit"), later(), &nowhere).unwrap();
+    let found = workspace.cache().failure(&key(), &nowhere).unwrap();
     assert_eq!((&found.messages, &found.rescues, &found.ptx), (&failure.messages, &failure.rescues, &failure.ptx));
     assert!(matches!(found.error, CompileError::Refused { architecture } if architecture == "sm_90"));
     assert_eq!(workspace.cache().get(&key()), None);
     fs_err::write(&workspace.header, "int y;").unwrap();
-    assert!(workspace.cache().failure(&key()).is_none());
+    assert!(workspace.cache().failure(&key(), &nowhere).is_none());
     fs_err::write(&workspace.header, "int x;").unwrap();
-    assert!(workspace.cache().failure(&key()).is_some());
+    assert!(workspace.cache().failure(&key(), &nowhere).is_some());
+}
+
+#[test]
+fn a_failure_for_want_of_a_header_comes_back_until_there_is_one() {
+    let workspace = workspace();
+    let place = workspace.header.with_file_name("mpi.h");
+    let text = format!("{}:1:10: fatal error: mpi.h: No such file or directory", workspace.header.display());
+    let absent = Absent { names: vec!["mpi.h".into()], places: vec![place.clone(), "/opt/mpi/mpi.h".into()] };
+    let failure =
+        Failure { messages: lmem_unit::parse_messages(&text, "gcc"), absent: Some(absent), ..refused(&workspace) };
+    let put = |folder_with: &dyn Fn(&str) -> Option<PathBuf>| {
+        workspace.cache().put_failure(&key(), &failure, Path::new("/toolkit"), later(), folder_with).unwrap();
+    };
+    put(&nowhere);
+    assert!(workspace.cache().failure(&key(), &nowhere).is_some());
+    let elsewhere = |_: &str| Some(workspace.folder.path().join("third_party"));
+    assert!(workspace.cache().failure(&key(), &elsewhere).is_none());
+    fs_err::write(&place, "").unwrap();
+    assert!(workspace.cache().failure(&key(), &nowhere).is_none());
+    // It came to be while the compiler ran.
+    put(&nowhere);
+    assert!(workspace.cache().failure(&key(), &nowhere).is_none());
 }
 
 #[test]
@@ -160,8 +189,8 @@ fn a_failure_for_want_of_time_is_not_kept() {
     let workspace = workspace();
     let timed_out = CompileError::TimedOut { program: "nvcc".into(), seconds: 60 };
     let failure = Failure { error: timed_out, ..refused(&workspace) };
-    workspace.cache().put_failure(&key(), &failure, Path::new("/toolkit"), later()).unwrap();
-    assert!(workspace.cache().failure(&key()).is_none());
+    workspace.cache().put_failure(&key(), &failure, Path::new("/toolkit"), later(), &nowhere).unwrap();
+    assert!(workspace.cache().failure(&key(), &nowhere).is_none());
 }
 
 #[test]
@@ -269,9 +298,9 @@ fn an_older_cache_is_shared_as_soon_as_there_is_a_place() {
 fn refusals_and_notes_of_a_machine_stay_there() {
     let (folder, [one, _]) = shared_by_two();
     let (cache, remote) = one.shared(&folder);
-    cache.put_failure(&key(), &refused(&one), Path::new("/toolkit"), later()).unwrap();
+    cache.put_failure(&key(), &refused(&one), Path::new("/toolkit"), later(), &nowhere).unwrap();
     cache.finish();
     assert_eq!(remote.settle(Duration::from_secs(60)), None);
-    assert!(cache.failure(&key()).is_some());
+    assert!(cache.failure(&key(), &nowhere).is_some());
     assert_eq!(fs_err::read_dir(folder.path()).unwrap().count(), 0);
 }
