@@ -194,6 +194,12 @@ fn checked(arguments: &CheckArgs, surroundings: Surroundings<'_>, cancel: &Atomi
         );
         return (Exit::Usage, None);
     }
+    if arguments.kernels && !targets.iter().any(|(format, _)| format.has_kernels()) {
+        say::line(
+            "error: `--kernels` needs the format `human`, `markdown` or `json`\nhint: `--output markdown=FILE` writes one beside this",
+        );
+        return (Exit::Usage, None);
+    }
     if let Some(exit) = targets.iter().find_map(|(_, path)| path.and_then(unwritable)) {
         return (exit, None);
     }

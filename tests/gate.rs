@@ -360,6 +360,23 @@ fn settings_and_baselines_of_a_branch_hide_nothing() -> Result<(), Failed> {
     project.write("Cargo.toml", &format!("{MANIFEST}lints = {{ warnings = \"allow\" }}\n"))?;
     are(&project.lines(&strict, 1)?, &[&format!("error: {hidden}")])?;
     project.git(&["checkout", "-q", "."])?;
+    // It compiles a kernel no longer, by a condition or by a name that no build knows; without its text it is gone.
+    project.write("kernels/a.cu", &format!("#ifdef NEVER\n{kernel}\n#endif\n"))?;
+    are(&project.lines(&strict, 1)?, &[&format!("error: {hidden}")])?;
+    let said = project.run(&[SINCE, &["--message-format", "human"]].concat(), 0)?;
+    let said = format!("{}{}", String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+    let why = "`part` of `one` in `kernels/a.cu` (dynamic_index) is not compiled, and its text is";
+    holds(said.contains(why) && !said.contains("gone"), &said)?;
+    project.write("kernels/a.cu", "__global__ void other(float* out) { out[threadIdx.x] = 2.0f; }\n")?;
+    are(&project.lines(&strict, 0)?, &[])?;
+    project.git(&["checkout", "-q", "."])?;
+    project.git(&["mv", "kernels/a.cu", "kernels/a.cuh"])?;
+    are(&project.lines(&strict, 1)?, &[&format!("error: {hidden}")])?;
+    are(&project.lines(&["--staged", "-D", "no_longer_checked"], 1)?, &[&format!("error: {hidden}")])?;
+    project.write("kernels/user.cu", "#include \"a.cuh\"\n")?;
+    are(&project.lines(&strict, 0)?, &[])?;
+    fs_err::remove_file(project.path("kernels/user.cu"))?;
+    project.git(&["reset", "-q", "--hard"])?;
     // Another architecture is compared on its own.
     project.write("Cargo.toml", &MANIFEST.replace("\"sm_90\"", "\"sm_90\", \"sm_80\""))?;
     are(&project.lines(SINCE, 0)?, &[])

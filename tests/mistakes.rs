@@ -53,6 +53,8 @@ const TYPED: &[Mistake] = &[
     typed("lmem --output sarfi=x.sarif", 2, "there is no format `sarfi`", "did you mean `sarif`?"),
     typed("lmem --output src", 2, "it is a folder", "name a file in it"),
     typed("lmem --message-format xml", 2, "invalid value 'xml'", "possible values: human"),
+    typed("lmem --kernels --message-format short", 2, "`--kernels` needs the format", "`--output markdown=FILE`"),
+    typed("lmem diff --baseline known.json", 2, "takes no `--baseline`", "`cargo lmem diff`"),
     typed("lmem -p demmo", 2, "the workspace has no package `demmo`", "did you mean `demo`?"),
     typed("lmem --manifest-path no/Cargo.toml", 2, "there is no file or folder", "no/Cargo.toml"),
     typed("lmem --unsafe-fixes", 2, "required arguments were not provided", "--fix"),

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use cuda_syntax::launch::base_name;
 use lmem_base::budget::Quantity;
 use lmem_base::diagnostic::{Code, Diagnostic, KernelInstance, Label};
 use lmem_base::gpu::Arch;
@@ -207,12 +208,6 @@ impl JudgedBudget {
         unmatched.dedup();
         unmatched
     }
-}
-
-/// The name without namespaces and template arguments.
-fn base_name(name: &str) -> &str {
-    let name = name.split('<').next().unwrap_or(name).trim();
-    name.rsplit("::").next().unwrap_or(name)
 }
 
 /// Where Rust code contains a unit's text, and where it passes it to a compiler.

@@ -28,6 +28,8 @@ pub struct Findings {
     pub frames: Vec<FrameFindings>,
     pub architecture: String,
     pub rescues: Vec<String>,
+    /// Kernels of the unit's own text that are templates.
+    pub templates: Vec<String>,
     /// The compiler's output could not be read.
     pub failed: bool,
     /// Spilling to shared memory was tried.
@@ -125,6 +127,7 @@ impl Findings {
             diagnostics: self.diagnostics.into_iter().filter_map(|graded| graded.leveled(levels)).collect(),
             architecture: self.architecture,
             rescues: self.rescues,
+            templates: self.templates,
             failed: self.failed,
             dependencies: self.dependencies,
             as_compiled: self.as_compiled,

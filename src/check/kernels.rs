@@ -1,5 +1,8 @@
 //! The kernels of a run with their figures, for a comparison with those of a revision.
 
+use std::collections::BTreeSet;
+
+use cuda_syntax::launch::base_name;
 use lmem_base::comparison::{KernelFootprint, MeasuredKernel, Version};
 use lmem_base::gpu::Arch;
 use lmem_base::source::Span;
@@ -20,6 +23,12 @@ pub fn version(jobs: &[Job<'_>], reports: &[UnitReport]) -> Version {
         }
     }
     version
+}
+
+/// The kernels that were compiled, without namespaces and template arguments.
+pub fn names(reports: &[UnitReport]) -> BTreeSet<String> {
+    let checked = reports.iter().flat_map(|report| &report.checked);
+    checked.map(|kernel| base_name(&kernel.instance.name).to_string()).collect()
 }
 
 fn measured(kernel: &CheckedKernel, unit: &str) -> MeasuredKernel {

@@ -9,6 +9,7 @@ mod failures;
 mod findings;
 mod fixing;
 mod gather;
+mod hidden;
 mod jobs;
 mod kernels;
 mod known;
@@ -236,6 +237,7 @@ fn check_once(
             // The revision may have kernels that are gone, or left out now.
             let now = since::Now {
                 kernels: surroundings.compares_kernels.then(Version::default),
+                compiled: &BTreeSet::new(),
                 changed: &BTreeSet::new(),
                 failing: &failing,
                 unknown: &failing,
@@ -356,6 +358,7 @@ fn check_once(
         let silent = suppress::Silent::new(&report.suppressions, &jobs, &workspace.root);
         let now = since::Now {
             kernels: kernels.take(),
+            compiled: &kernels::names(&reports),
             changed: &changed,
             failing: &failing,
             unknown: &unknown,

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use lmem_base::comparison::{KernelComparison, Version};
-use lmem_base::diagnostic::{Code, Diagnostic, ImprovedEntry, Report, Severity, SinceTally};
+use lmem_base::diagnostic::{Code, Diagnostic, Report, Severity, SinceTally};
 use lmem_base::gpu::Arch;
 use lmem_base::source::normalize;
 use lmem_base::words::plural;
-use lmem_lints::remark::NO_LONGER_CHECKED;
 use lmem_project::discover::{DiscoverError, Workspace};
 
+use super::hidden::{self, Checked};
 use super::jobs::Job;
 use super::unit::UnitReport;
 use super::{CheckError, Outcome, Surroundings, Talk, check_once};
@@ -87,6 +87,8 @@ impl Revision {
 pub struct Now<'a> {
     /// All kernels, if they are compared.
     pub kernels: Option<Version>,
+    /// Those that were compiled, without namespaces and template arguments.
+    pub compiled: &'a BTreeSet<String>,
     /// Files that the change reaches.
     pub changed: &'a BTreeSet<PathBuf>,
     /// Files that do not compile.
@@ -115,9 +117,6 @@ enum Old {
     /// It cannot be checked.
     Unknown,
 }
-
-/// Limit on what a remark lists as no longer checked.
-const MAX_HIDDEN: usize = 10;
 
 /// A comparison: the tree that is checked, and the revision that it is compared with.
 pub struct Since {
@@ -260,9 +259,9 @@ impl Since {
         cancel: &AtomicBool,
         talk: &Talk,
     ) -> Result<Judged, CheckError> {
-        let Now { kernels, changed, failing, unknown, is_silent, leveled } = now;
-        let architectures = &report.summary.architectures;
-        let (mut old, is_known) = match self.old_report(changed, architectures, cancel, talk)? {
+        let Now { kernels, compiled, changed, failing, unknown, is_silent, leveled } = now;
+        let asked_now = report.summary.architectures.clone();
+        let (mut old, is_known) = match self.old_report(changed, workspace, &asked_now, cancel, talk)? {
             Old::Checked(old) => (Some(*old), true),
             Old::Nothing => (None, !self.is_first),
             Old::Unknown => (None, false),
@@ -290,23 +289,12 @@ impl Since {
         let unknown: BTreeSet<String> =
             unknown.iter().map(|path| lmem_base::source::display_path(path, root)).collect();
         tally.forget_gone(|entry| unknown.contains(&entry.file));
-        // Nor is what the change hides.
-        let is_hidden = |entry: &ImprovedEntry| {
-            entry.now.is_empty() && (is_silent(&entry.file, &entry.lint) || left_out.contains(&entry.file))
-        };
-        let silenced: Vec<ImprovedEntry> = tally
-            .improved
-            .iter()
-            .filter(|entry| is_hidden(entry) && !left_out.contains(&entry.file))
-            .cloned()
-            .collect();
-        tally.forget_gone(is_hidden);
         let has_failed = failing.len() > never_compiled.len();
         report.diagnostics.retain(|diagnostic| self.is_new_remark(diagnostic, &remarks, has_failed));
-        let compiled = &report.summary.architectures;
         let dropped: Vec<&String> =
-            asked_then.iter().filter(|name| !compiled.is_empty() && !compiled.contains(name)).collect();
-        report.diagnostics.extend(self.no_longer_checked(&left_out, &silenced, &dropped).and_then(leveled));
+            asked_then.iter().filter(|name| !asked_now.is_empty() && !asked_now.contains(name)).collect();
+        let checked = Checked { left_out: &left_out, dropped: &dropped, is_silent, compiled };
+        report.diagnostics.extend(hidden::take(&mut tally, &checked, workspace, &self.name).and_then(leveled));
         report.summary.since = Some(SinceTally { revision: self.name.clone(), changed_units: changed.len(), tally });
         report.summary.failed_units = report.summary.failed_units.saturating_sub(never_compiled.len());
         report.count_findings();
@@ -320,38 +308,6 @@ impl Since {
         let left_out = then.filter(|path| path.is_file() && !checked.contains(path));
         let root = self.own(&now.root);
         left_out.map(|path| lmem_base::source::display_path(&path, &root)).collect()
-    }
-
-    /// The remark on what a change hides: it is neither gone nor smaller.
-    fn no_longer_checked(
-        &self,
-        left_out: &BTreeSet<String>,
-        silenced: &[ImprovedEntry],
-        dropped: &[&String],
-    ) -> Option<Diagnostic> {
-        let sources = left_out.iter().map(|file| format!("`{file}` is left out by the settings"));
-        let findings = silenced.iter().map(|entry| format!("{} is silenced", entry.named()));
-        let dropped = dropped.iter().map(|name| format!("nothing is compiled for {name}"));
-        let mut notes: Vec<String> = sources.chain(findings).chain(dropped).collect();
-        if notes.is_empty() {
-            return None;
-        }
-        if let Some(more) = notes.len().checked_sub(MAX_HIDDEN + 1) {
-            notes.truncate(MAX_HIDDEN);
-            notes.push(format!("and {} more", more + 1));
-        }
-        Some(Diagnostic {
-            severity: Severity::Note,
-            code: Code::Tool(NO_LONGER_CHECKED),
-            message: format!("not everything that `{}` checks is checked now", self.name),
-            primary: None,
-            secondary: Vec::new(),
-            notes,
-            help: Vec::new(),
-            suggestions: Vec::new(),
-            evidence: None,
-            package: None,
-        })
     }
 
     /// The files that compile neither now nor in the older revision; says so, and which ones only failed then.
@@ -396,6 +352,7 @@ impl Since {
     fn old_report(
         &self,
         changed: &BTreeSet<PathBuf>,
+        workspace: &Workspace,
         architectures: &[String],
         cancel: &AtomicBool,
         talk: &Talk,
@@ -404,7 +361,12 @@ impl Since {
         // A finding of a deleted file needs no comparison, but a table of kernels has those that are gone.
         let deleted = self.changes.deleted.iter().filter(|_| self.compares_kernels);
         let deleted = deleted.map(|path| self.old.tree.join(path));
-        let only: BTreeSet<PathBuf> = changed.iter().map(place).chain(deleted).filter(|path| path.exists()).collect();
+        // Under its new name, a file may be compiled no longer.
+        let checked: BTreeSet<PathBuf> = workspace.files.iter().map(|file| self.own(&file.path)).collect();
+        let renamed = self.changes.renames.iter().filter(|(new, _)| !checked.contains(&self.old.top.join(new)));
+        let renamed = renamed.map(|(_, old)| self.old.tree.join(old));
+        let only = changed.iter().map(place).chain(deleted).chain(renamed);
+        let only: BTreeSet<PathBuf> = only.filter(|path| path.exists()).collect();
         // Where settings change, files may have come or gone by them.
         let is_everywhere = self.is_everywhere() && !self.is_first;
         if only.is_empty() && !is_everywhere {

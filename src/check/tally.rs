@@ -1,16 +1,18 @@
 //! What a run did: its messages, and the counts of its summary.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use cuda_syntax::SyntaxTree;
+use cuda_syntax::launch::base_name;
 use lmem_base::diagnostic::{FlagOrigin, Summary};
-use lmem_base::source::SourceFile;
-use lmem_unit::{CompiledText, MappedText, TranslationUnit, UnitCode};
+use lmem_base::words::plural;
+use lmem_unit::{TranslationUnit, UnitCode};
 
 use super::Talk;
 use super::jobs::Job;
 use super::unit::{self, UnitReport};
+
+/// Limit on the files that are named for templates that nothing instantiates.
+const MAX_FILES: usize = 3;
 
 pub fn say_what_happened(jobs: &[Job<'_>], reports: &[UnitReport], talk: &Talk) {
     let mut rescued: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -58,21 +60,48 @@ fn arguments(unit: &TranslationUnit) -> String {
     if words.is_empty() { String::new() } else { format!(" ({})", words.join(" ")) }
 }
 
-/// Notes on files without a kernel that have one for others to instantiate: a template alone compiles to nothing.
+/// Notes on kernels that are templates and that nothing instantiates: they compile to nothing.
 fn uninstantiated(jobs: &[Job<'_>], reports: &[UnitReport]) -> Vec<String> {
-    let mut files: BTreeMap<&str, (&Arc<SourceFile>, bool)> = BTreeMap::new();
-    for (job, report) in jobs.iter().zip(reports) {
-        let UnitCode::CudaFile { file, .. } = &job.unit.code else { continue };
-        let is_empty = report.kernels == 0 && report.left_out.is_empty() && !is_cut_off(report);
-        files.entry(&job.unit.name).or_insert((file, true)).1 &= is_empty;
-    }
-    let empty = files.into_iter().filter(|(_, (file, is_empty))| *is_empty && file.text().contains("__global__"));
-    let named = empty.filter_map(|(name, (file, _))| {
-        let tree = SyntaxTree::new(MappedText::from_file(file), CompiledText::Unknown);
-        let kernel = tree.kernel_template()?.to_string();
-        Some(format!("`{name}`: nothing instantiates the template `{kernel}`, so no kernel of the file was checked"))
+    let names = reports.iter().flat_map(|report| {
+        let checked = report.checked.iter().map(|kernel| &kernel.instance.name);
+        checked.chain(&report.left_out).map(|name| base_name(name))
     });
-    named.collect()
+    let names: BTreeSet<&str> = names.collect();
+    // Which of a file's compilations have no kernel, and which templates none of them instantiates.
+    let mut files: BTreeMap<&str, (bool, BTreeSet<&str>)> = BTreeMap::new();
+    let mut unknown: BTreeSet<&str> = BTreeSet::new();
+    for (job, report) in jobs.iter().zip(reports) {
+        if is_cut_off(report) {
+            unknown.insert(&job.unit.name);
+        }
+        let file = files.entry(&job.unit.name).or_insert((true, BTreeSet::new()));
+        file.0 &= report.kernels == 0 && report.left_out.is_empty();
+        file.1.extend(report.templates.iter().map(String::as_str).filter(|template| !names.contains(template)));
+    }
+    files.retain(|name, (_, templates)| !unknown.contains(name) && !templates.is_empty());
+    let mut notes: Vec<String> = files
+        .iter()
+        .take(MAX_FILES)
+        .map(|(name, (is_empty, templates))| {
+            let first = templates.first().copied().unwrap_or_default();
+            let more = match templates.len() - 1 {
+                0 => String::new(),
+                more => format!(" and {}", plural(more as u64, "other")),
+            };
+            let what = if *is_empty {
+                "no kernel of the file was checked"
+            } else if more.is_empty() {
+                "it is not checked"
+            } else {
+                "they are not checked"
+            };
+            format!("`{name}`: nothing instantiates the template `{first}`{more}, so {what}")
+        })
+        .collect();
+    if let Some(more) = files.len().checked_sub(MAX_FILES).filter(|more| *more > 0) {
+        notes.push(format!("{} with templates that nothing instantiates", plural(more as u64, "other file")));
+    }
+    notes
 }
 
 /// Whether nothing is known of the kernels of a unit: it failed, was interrupted, or is compiled for debugging.

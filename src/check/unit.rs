@@ -285,6 +285,8 @@ pub struct UnitReport {
     pub is_unread: bool,
     /// Names of kernels that `--kernel` excluded.
     pub left_out: Vec<String>,
+    /// Kernels of the unit's own text that are templates.
+    pub templates: Vec<String>,
     /// Mangled names of the kernels and of functions with their own frame. Empty for precompiled machine code, which
     /// need not come from the same source.
     pub functions: Vec<String>,
@@ -382,6 +384,7 @@ fn examine(unit: &TranslationUnit, target: &Target, artifacts: &Artifacts, share
     };
     let register_flag = register_flag(unit).or_else(|| given_limit(&facts));
     let trees = SyntaxTrees::new(unit, artifacts, shared.root);
+    findings.templates = kernel_templates(unit, &trees);
     let cx = UnitContext::new(unit, artifacts, &facts, &trees, &located, register_flag.clone());
     let toolkit = match &unit.code {
         UnitCode::Machine(code) => code.header.toolkit.map_or("unknown".to_string(), |version| version.to_string()),
@@ -435,6 +438,16 @@ fn given_limit(facts: &UnitFacts) -> Option<(u32, String)> {
 }
 
 /// `bound` is the number of threads of the largest block that the kernel allows, if it says so.
+/// The kernels of a file that are templates. Strings are compiled with the names of their instances.
+fn kernel_templates(unit: &TranslationUnit, trees: &SyntaxTrees<'_>) -> Vec<String> {
+    let UnitCode::CudaFile { file, .. } = &unit.code else { return Vec::new() };
+    if !["template", "__global__"].iter().all(|word| file.text().contains(word)) {
+        return Vec::new();
+    }
+    let tree = trees.get(&file.path.to_string_lossy());
+    tree.into_iter().flat_map(|tree| tree.kernel_templates()).map(str::to_string).collect()
+}
+
 fn examine_frame(
     unit: &UnitContext<'_>,
     frame: &KernelFrame,

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{CheckArgs, MessageFormat, targets};
+use super::{CheckArgs, targets};
 
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
@@ -37,14 +37,14 @@ impl DiffArgs {
             (check.write_baseline, "--write-baseline"),
             (check.with_check, "--with-check"),
             (check.capture, "--capture"),
+            (check.baseline.is_some(), "--baseline"),
             (check.partition.is_some(), "--partition"),
         ];
         if let Some((_, name)) = others.iter().find(|(is_given, _)| *is_given) {
             return Err(format!("`cargo lmem diff` shows figures, and takes no `{name}`"));
         }
         let formats = targets(&check.output, check.message_format);
-        let is_table = |format| matches!(format, MessageFormat::Human | MessageFormat::Markdown | MessageFormat::Json);
-        if formats.iter().any(|(format, _)| !is_table(*format)) {
+        if formats.iter().any(|(format, _)| !format.has_kernels()) {
             return Err("a table of kernels is written as `human`, `markdown` or `json`".to_string());
         }
         Ok(CheckArgs {
@@ -86,6 +86,7 @@ mod tests {
     fn options_that_write_are_refused() {
         assert!(parsed("--fix").unwrap_err().contains("`--fix`"));
         assert!(parsed("--write-baseline").unwrap_err().contains("`--write-baseline`"));
+        assert!(parsed("--baseline known.json").unwrap_err().contains("`--baseline`"));
         assert!(parsed("--output sarif=a.sarif").unwrap_err().contains("`markdown`"));
         assert!(parsed("--output markdown=a.md --output json=a.json").is_ok());
     }

@@ -53,7 +53,7 @@ pub enum Cargo {
   cargo lmem explain dynamic_index           why it costs and what to do
 
 Exit codes: 0 nothing at deny level, 1 findings at deny level, 2 usage or configuration,
-3 no usable toolkit, 4 a kernel did not compile, 101 a bug in this tool."
+3 no usable toolkit, 4 a kernel did not compile, 101 a bug in this tool, 130 interrupted."
 )]
 pub struct Lmem {
     #[command(subcommand)]
@@ -290,7 +290,7 @@ pub struct CheckArgs {
     /// Order of the findings: by what they cost, or by file and line
     #[arg(long, value_enum, default_value_t = SortBy::Severity, value_name = "ORDER", help_heading = "Output")]
     pub sort: SortBy,
-    /// List each checked kernel, with findings or without: stack frame, spills, registers, occupancy (human and json)
+    /// List each checked kernel, with findings or without: stack frame, spills, registers, occupancy (human, markdown, json)
     #[arg(long, help_heading = "Output")]
     pub kernels: bool,
     /// When to use colours
@@ -374,6 +374,13 @@ pub enum MessageFormat {
     Markdown,
     /// Diagnostics for reviewdog
     Rdjson,
+}
+
+impl MessageFormat {
+    /// Whether a report in this format has the figures of kernels without findings, or of kernels before and after.
+    pub fn has_kernels(self) -> bool {
+        matches!(self, Self::Human | Self::Markdown | Self::Json)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

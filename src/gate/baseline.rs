@@ -82,10 +82,13 @@ struct BaselineLine {
     bytes: BTreeMap<String, u64>,
 }
 
+/// Bytes by architecture.
+type Ceilings = BTreeMap<String, u64>;
+
 /// The bytes of each finding, by architecture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Baseline {
-    ceilings: BTreeMap<EntryKey, BTreeMap<String, u64>>,
+    ceilings: BTreeMap<EntryKey, Ceilings>,
 }
 
 /// The lint that no baseline keeps.
@@ -229,21 +232,28 @@ impl Baseline {
         }
     }
 
-    /// The same findings, with those of kernels that moved under the new file's name: an entry that is gone, where
-    /// another file now has the only finding of that lint, kernel and variable that is new. To be asked only where all
-    /// files were checked: else a copy would count as moved.
-    pub fn following(mut self, diagnostics: &[Diagnostic]) -> Self {
-        type Moved = (String, String, Option<String>);
+    /// The same findings, with those of kernels that moved under the new file's name, and those of variables under the
+    /// new variable's name: an entry that is gone, where there is now a single new finding that differs in nothing
+    /// else. To be asked only where all files were checked: else a copy would count as moved.
+    pub fn following(self, diagnostics: &[Diagnostic]) -> Self {
         let now = Self::of(diagnostics);
-        let mut candidates: BTreeMap<Moved, (Vec<EntryKey>, Vec<EntryKey>)> = BTreeMap::new();
-        let moved = |key: &EntryKey| (key.lint.clone(), key.kernel.clone(), key.variable.clone());
+        let moved = |key: &EntryKey, _: &Ceilings| (key.lint.clone(), key.kernel.clone(), key.variable.clone());
+        // Of other variables, only one that takes as much is the same one.
+        let renamed =
+            |key: &EntryKey, bytes: &Ceilings| (key.lint.clone(), key.file.clone(), key.kernel.clone(), bytes.clone());
+        self.matched(&now, moved).matched(&now, renamed)
+    }
+
+    /// The same findings, with entries that are gone under the keys of new ones, where one of each is alike.
+    fn matched<L: Ord>(mut self, now: &Self, likeness: impl Fn(&EntryKey, &Ceilings) -> L) -> Self {
+        let mut candidates: BTreeMap<L, (Vec<EntryKey>, Vec<EntryKey>)> = BTreeMap::new();
         // Remarks on the options of a file belong to that file.
         let lacks = |other: &Self, key: &EntryKey| !key.kernel.is_empty() && !other.ceilings.contains_key(key);
-        for key in self.ceilings.keys().filter(|key| lacks(&now, key)) {
-            candidates.entry(moved(key)).or_default().0.push(key.clone());
+        for (key, bytes) in self.ceilings.iter().filter(|(key, _)| lacks(now, key)) {
+            candidates.entry(likeness(key, bytes)).or_default().0.push(key.clone());
         }
-        for key in now.ceilings.keys().filter(|key| lacks(&self, key)) {
-            candidates.entry(moved(key)).or_default().1.push(key.clone());
+        for (key, bytes) in now.ceilings.iter().filter(|(key, _)| lacks(&self, key)) {
+            candidates.entry(likeness(key, bytes)).or_default().1.push(key.clone());
         }
         for (gone, new) in candidates.into_values() {
             if let ([gone], [new]) = (gone.as_slice(), new.as_slice())
@@ -414,6 +424,25 @@ mod tests {
         let mut larger = at("b.cu", 32);
         larger.evidence.as_mut().unwrap().kernels[0].bytes += 8;
         assert_eq!(judged(&[at("a.cu", 32)], &[larger]), (0, 0, 1, 0));
+    }
+
+    #[test]
+    fn a_variable_may_get_another_name() {
+        let now = found(&[(32, "sm_90")]);
+        let entry = |variable: &str, less: u64| {
+            let (key, bytes) = Baseline::of(&now).ceilings.into_iter().next().unwrap();
+            let bytes = bytes.into_iter().map(|(architecture, bytes)| (architecture, bytes - less)).collect();
+            (EntryKey { variable: Some(variable.to_string()), ..key }, bytes)
+        };
+        let is_known = |entries: &[(EntryKey, Ceilings)]| {
+            let before = Baseline { ceilings: entries.iter().cloned().collect() };
+            let tally = before.following(&now).apply(&mut now.clone(), Against::Baseline);
+            (tally.known, tally.new, tally.gone)
+        };
+        assert_eq!(is_known(&[entry("old", 0)]), (1, 0, 0));
+        // More bytes are not a new name alone, and two may be either one.
+        assert_eq!(is_known(&[entry("old", 8)]), (0, 1, 1));
+        assert_eq!(is_known(&[entry("old", 0), entry("older", 0)]), (0, 1, 2));
     }
 
     #[test]

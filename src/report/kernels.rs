@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use lmem_base::comparison::{ChangeKind, KernelChange, KernelFootprint, Version};
+use lmem_base::words::plural;
 
 use super::comparison::{columns, figure, is_same_kernel, name, place};
 use super::figures::align;
+use super::markdown::cell;
 
 /// A kernel on one architecture, as JSON has it.
 #[derive(Debug, Serialize)]
@@ -39,6 +41,26 @@ pub(super) fn listed(version: &Version) -> Vec<ListedKernel<'_>> {
     }
     rows.sort_by_key(|row| (row.file, row.line, row.kernel, row.arch, row.build));
     rows
+}
+
+/// A table in Markdown, or nothing where no kernel was checked.
+pub(super) fn markdown(version: &Version, limit: usize) -> String {
+    let kernels: Vec<KernelChange> = listed(version).iter().map(as_change).collect();
+    if kernels.is_empty() {
+        return String::new();
+    }
+    let columns = columns(&kernels);
+    let names: String = columns.iter().map(|column| format!(" {} |", column.name)).collect();
+    let mut text = format!("\n| kernel | architecture |{names}\n|---|---|{}\n", "---:|".repeat(columns.len()));
+    for kernel in kernels.iter().take(limit) {
+        let figures: String = columns.iter().map(|column| format!(" {} |", figure(column, kernel))).collect();
+        let (name, at) = (cell(&name(kernel)), cell(&place(kernel)));
+        text.push_str(&format!("| {name} (`{at}`) | {} |{figures}\n", kernel.arch));
+    }
+    if let Some(more) = kernels.len().checked_sub(limit).filter(|more| *more > 0) {
+        text.push_str(&format!("\n… and {}\n", plural(more as u64, "more row")));
+    }
+    text
 }
 
 /// A table for people, or nothing where no kernel was checked.

@@ -9,11 +9,11 @@ use lmem_base::diagnostic::{Code, Diagnostic, Report, ResourceUsage, Summary};
 use lmem_base::gpu::Arch;
 use lmem_base::words::plural;
 
-use super::Context;
 use super::excerpt::clean;
 use super::facts::{self, edit_lines, plain_text, severity_word, titled};
 use super::figures::shorten;
 use super::position::place;
+use super::{Context, kernels};
 
 /// Limit on findings shown in full below the table. GitHub accepts one mebibyte for all summaries of a job.
 const MAX_DETAILS: usize = 50;
@@ -27,11 +27,12 @@ pub(super) fn render(report: &Report, _cx: &Context, out: &mut dyn io::Write) ->
 
 fn page(report: &Report) -> String {
     let mut text = format!("## CUDA local memory\n\n{}\n", headline(report));
+    let listed = report.kernels.as_ref().map(|all| kernels::markdown(all, MAX_KERNELS));
     if report.diagnostics.is_empty() {
-        return text + &made_with(&report.summary);
+        return text + &listed.unwrap_or_default() + &made_with(&report.summary);
     }
     text.push_str(&findings(&report.diagnostics));
-    text.push_str(&kernels(&report.diagnostics));
+    text.push_str(&listed.unwrap_or_else(|| with_findings(&report.diagnostics)));
     for diagnostic in report.diagnostics.iter().take(MAX_DETAILS) {
         text.push_str(&details(diagnostic));
     }
@@ -88,7 +89,7 @@ fn headline(report: &Report) -> String {
 
 /// The figures of each kernel with a finding, the largest frames first. Figures of different architectures are not
 /// added.
-fn kernels(diagnostics: &[Diagnostic]) -> String {
+fn with_findings(diagnostics: &[Diagnostic]) -> String {
     let all = diagnostics.iter().flat_map(facts::kernels);
     let rows: BTreeSet<_> = all
         .map(|kernel| (Reverse(kernel.usage), kernel.name.as_str(), Arch::of(&kernel.arch), kernel.arch.as_str()))
@@ -169,11 +170,11 @@ mod tests {
     #[test]
     fn the_largest_frames_stand_first() {
         let (small, large) = (samples::instance(8, "sm_90"), samples::instance(64, "sm_80"));
-        let text = kernels(&[small, large.clone(), large]);
+        let text = with_findings(&[small, large.clone(), large]);
         let rows: Vec<&str> = text.lines().filter(|line| line.contains(" sm_")).collect();
         assert_eq!(rows.len(), 2, "{text}");
         assert!(rows[0].contains("| sm_80 | 256 B |") && rows[1].contains("| sm_90 | 32 B |"), "{text}");
-        assert_eq!(kernels(&[samples::compiler_error()]), "");
+        assert_eq!(with_findings(&[samples::compiler_error()]), "");
     }
 
     #[test]

@@ -157,7 +157,8 @@ fn holds<'r>(
                 && keeps(&candidates[*index], subject.architecture, after)
                 && results::are_as_shown(&candidates[*index], after)
         };
-        !compare::any_suffers(subject.before, after, |name| own.contains(name)) && batch.iter().all(is_good)
+        compare::first_that_suffers(subject.before, after, |name| own.contains(name)).is_none()
+            && batch.iter().all(is_good)
     })
 }
 

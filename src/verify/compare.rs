@@ -36,6 +36,9 @@ pub struct Terms {
 pub enum Fault {
     #[error("does not compile{}", .0.as_ref().map(|said| format!(": {said}")).unwrap_or_default())]
     NotCompiled(Option<String>),
+    /// Bytes of shared memory per block that a kernel would need, and how many it may have.
+    #[error("{} of shared memory per block, {} at most", kib(*.0), kib(*.1))]
+    SharedSize(u64, u64),
     #[error("a kernel disappears")]
     Missing,
     #[error("does not reduce local memory, or turns it into spills")]
@@ -50,8 +53,9 @@ pub enum Fault {
     Slower(u32),
     #[error("adds work, and its estimated gain is within the error of the estimate")]
     Doubtful,
-    #[error("more local memory in another function")]
-    OtherFunction,
+    /// By its name in the source.
+    #[error("more local memory in `{0}`")]
+    OtherFunction(String),
     #[error("a kernel of the finding does not read the edited file")]
     OtherUnit,
     #[error("computes something else: {0}")]
@@ -65,9 +69,30 @@ impl Fault {
     pub fn is_of_the_idea(&self) -> bool {
         matches!(
             self,
-            Self::NoGain | Self::Occupancy | Self::Work(..) | Self::Slower(_) | Self::Doubtful | Self::Room(..)
+            Self::NoGain
+                | Self::Occupancy
+                | Self::Work(..)
+                | Self::Slower(_)
+                | Self::Doubtful
+                | Self::Room(..)
+                | Self::SharedSize(..)
+                | Self::OtherFunction(_)
         )
     }
+}
+
+/// `256 KiB`; ptxas rounds nothing, so there may be less than one.
+fn kib(bytes: u64) -> String {
+    if bytes.is_multiple_of(1024) { format!("{} KiB", bytes / 1024) } else { format!("{bytes} B") }
+}
+
+/// The sizes in ptxas's message on too much shared memory: `uses too much shared data (0x40000 bytes, 0xc000 max)`.
+pub fn shared_size(message: &str) -> Option<Fault> {
+    let (_, sizes) = message.split_once("too much shared data (")?;
+    let (needed, rest) = sizes.split_once(" bytes, ")?;
+    let (most, _) = rest.split_once(" max")?;
+    let number = |text: &str| u64::from_str_radix(text.strip_prefix("0x")?, 16).ok();
+    Some(Fault::SharedSize(number(needed)?, number(most)?))
 }
 
 /// `2.2× higher`
@@ -209,10 +234,15 @@ pub fn suffers(before: Option<&Function>, after: &Function) -> bool {
         || (after.stack_is_unknown && !before.stack_is_unknown)
 }
 
-/// Functions with more local memory than before, except those for which `is_spared` is true.
-pub fn any_suffers(before: &Measured, after: &Measured, is_spared: impl Fn(&str) -> bool) -> bool {
+/// The first function with more local memory than before, except those for which `is_spared` is true.
+pub fn first_that_suffers<'a>(
+    before: &Measured,
+    after: &'a Measured,
+    is_spared: impl Fn(&str) -> bool,
+) -> Option<&'a str> {
     let mut functions = after.functions.iter().filter(|(name, _)| !is_spared(name));
-    functions.any(|(name, function)| suffers(before.functions.get(name), function))
+    let found = functions.find(|(name, function)| suffers(before.functions.get(*name), function));
+    found.map(|(name, _)| name.as_str())
 }
 
 fn resident(function: &Function, terms: Terms) -> Option<Occupancy> {
@@ -259,6 +289,15 @@ mod tests {
 
     fn fault(before: &Function, after: &Function) -> Option<Fault> {
         judge(before, Some(after), TERMS).err()
+    }
+
+    #[test]
+    fn too_much_shared_memory_is_a_reason_of_its_own() {
+        let said = "Entry function '_Z4histILi256EEvPKhiPj' uses too much shared data (0x40000 bytes, 0xc000 max)";
+        let fault = shared_size(said).unwrap();
+        assert_eq!(fault.to_string(), "256 KiB of shared memory per block, 48 KiB at most");
+        assert!(fault.is_of_the_idea());
+        assert_eq!(shared_size("uses too much shared data (many bytes, 0xc000 max)"), None);
     }
 
     #[test]
@@ -377,7 +416,7 @@ mod tests {
         };
         let before = measured(function(128, 0, 32, 1), function(0, 0, 32, 1));
         let after = measured(function(0, 0, 32, 1), function(16, 0, 32, 1));
-        assert!(any_suffers(&before, &after, |name| name == "one"));
-        assert!(!any_suffers(&before, &after, |name| name == "other"));
+        assert_eq!(first_that_suffers(&before, &after, |name| name == "one"), Some("other"));
+        assert_eq!(first_that_suffers(&before, &after, |name| name == "other"), None);
     }
 }

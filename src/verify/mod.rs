@@ -7,6 +7,7 @@ mod batch;
 mod budget;
 mod combine;
 mod compare;
+mod covered;
 mod everywhere;
 mod lines;
 pub mod measure;
@@ -28,6 +29,7 @@ use lmem_base::diagnostic::{
     VerifiedKernel,
 };
 use lmem_base::gpu::Arch;
+use lmem_base::mangling::demangle;
 use lmem_base::threads;
 use lmem_base::timing::Measurement;
 use lmem_unit::MessageKind;
@@ -158,6 +160,7 @@ pub fn prove(diagnostics: &mut [Diagnostic], prover: &Prover<'_>) -> Tally {
     for (diagnostic, outcomes) in diagnostics.iter_mut().zip(outcomes) {
         keep(diagnostic, outcomes, &mut tally);
     }
+    covered::share(diagnostics);
     tally
 }
 
@@ -384,11 +387,11 @@ fn outcome<'r>(
             None => return Verdict::Open,
             // A cancelled compilation says nothing about the edit.
             Some(Err(failure)) if matches!(failure.error, CompileError::Cancelled) => return Verdict::Open,
-            Some(Err(failure)) => return failed(Fault::NotCompiled(first_error(failure))),
+            Some(Err(failure)) => return failed(why_not_compiled(failure)),
             Some(Ok(after)) => after,
         };
-        if compare::any_suffers(subject.before, after, |name| spared.contains(name)) {
-            return failed(Fault::OtherFunction);
+        if let Some(name) = compare::first_that_suffers(subject.before, after, |name| spared.contains(name)) {
+            return failed(Fault::OtherFunction(demangle(name)));
         }
         if let Some(what) = results::difference(candidate, after) {
             return Verdict::Refuted(Fault::Results(what));
@@ -424,10 +427,12 @@ fn outcome<'r>(
 }
 
 /// The compiler's first error, with its line.
-fn first_error(failure: &Failure) -> Option<String> {
-    let error = failure.messages.iter().find(|message| message.kind == MessageKind::Error)?;
+fn why_not_compiled(failure: &Failure) -> Fault {
+    let Some(error) = failure.messages.iter().find(|message| message.kind == MessageKind::Error) else {
+        return Fault::NotCompiled(None);
+    };
     let line = error.place.as_ref().map(|(_, line)| format!(" (line {line} of the edited file)")).unwrap_or_default();
-    Some(format!("{}{line}", error.text))
+    compare::shared_size(&error.text).unwrap_or_else(|| Fault::NotCompiled(Some(format!("{}{line}", error.text))))
 }
 
 /// Whether the kernel has local memory before the edits.

@@ -642,7 +642,7 @@ impl BaselineTally {
     }
 
     /// Takes back that entries are gone: their code was not checked.
-    pub fn forget_gone(&mut self, is_unknown: impl Fn(&ImprovedEntry) -> bool) {
+    pub fn forget_gone(&mut self, mut is_unknown: impl FnMut(&ImprovedEntry) -> bool) {
         let before = self.improved.len();
         self.improved.retain(|entry| !entry.now.is_empty() || !is_unknown(entry));
         self.gone = self.gone.saturating_sub(before - self.improved.len());

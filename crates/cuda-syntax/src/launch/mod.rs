@@ -129,8 +129,8 @@ impl Launches {
     }
 }
 
-/// `scan` for `ns::scan<float, 4>`.
-fn base_name(name: &str) -> &str {
+/// A kernel's name without namespaces and template arguments: `scan` for `ns::scan<float, 4>`.
+pub fn base_name(name: &str) -> &str {
     let name = name.split('<').next().unwrap_or(name).trim();
     name.rsplit("::").next().unwrap_or(name)
 }

@@ -101,16 +101,18 @@ impl SyntaxTree {
             range: name.byte_range(),
         }
     }
-    /// The first kernel that is a template, by name.
-    pub fn kernel_template(&self) -> Option<&str> {
-        let functions = self.root()?.descendants().filter(|node| node.kind() == Kind::FunctionDefinition);
-        let mut templates =
-            functions.filter(|node| node.parent().is_some_and(|it| it.kind() == Kind::TemplateDeclaration));
-        templates.find_map(|node| {
+
+    /// The names of kernels that are templates, in order.
+    pub fn kernel_templates(&self) -> Vec<&str> {
+        let functions =
+            self.root().into_iter().flat_map(Node::descendants).filter(|node| node.kind() == Kind::FunctionDefinition);
+        let templates = functions.filter(|node| node.parent().is_some_and(|it| it.kind() == Kind::TemplateDeclaration));
+        let named = templates.filter_map(|node| {
             let function = self.function_at(node.start_byte())?;
             let head = self.text().get(node.start_byte()..function.name.start)?;
             head.contains("__global__").then(|| self.text().get(function.name))?
-        })
+        });
+        named.collect()
     }
 }
 
@@ -148,11 +150,14 @@ mod tests {
 
     #[test]
     fn a_kernel_template_is_named() {
-        let name = |text: &str| SyntaxTree::example("a.cu", text).kernel_template().map(str::to_string);
+        let names = |text: &str| SyntaxTree::example("a.cu", text).kernel_templates().join(" ");
         let kernel = "template <int N>\n__global__ void __launch_bounds__(64) acc(float* a) { a[0] = N; }\n";
-        assert_eq!(name(&format!("// template\nnamespace n {{ {kernel} }}")).as_deref(), Some("acc"));
-        assert_eq!(name("template <int N> __device__ void f() {}\n__global__ void k() {}\n"), None);
-        assert_eq!(name("// template <int N> __global__ void k() {}\n"), None);
+        assert_eq!(
+            names(&format!("// template\nnamespace n {{ {kernel} }}{}", kernel.replace("acc", "sum"))),
+            "acc sum"
+        );
+        assert_eq!(names("template <int N> __device__ void f() {}\n__global__ void k() {}\n"), "");
+        assert_eq!(names("// template <int N> __global__ void k() {}\n"), "");
     }
 
     #[test]

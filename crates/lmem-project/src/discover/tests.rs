@@ -199,11 +199,16 @@ fn links_are_followed_inside_the_workspace_only() {
     symlink("missing", red.join("broken.cu")).unwrap();
     symlink(outside.path().join("secret.cu"), red.join("linked.cu")).unwrap();
     symlink("/etc/hostname", red.join("named.cu")).unwrap();
+    fs_err::create_dir(folder.path().join(".old")).unwrap();
+    fs_err::write(folder.path().join(".old/y.cu"), "").unwrap();
+    symlink("../../.old/y.cu", red.join("hidden.cu")).unwrap();
+    symlink("kernels/x.cu", red.join("again.cu")).unwrap();
     let workspace = discover(&scope(folder.path(), &[])).unwrap();
     assert_eq!(names(&workspace), ["crates/blue/src/lib.rs", "crates/red/src/lib.rs", "loose/x.cu"]);
     assert_eq!(workspace.notes, ["`crates/red/outside` is a link that leads out of the workspace: not followed"]);
     let left_out = [
         "`crates/red/broken.cu` is a link that leads nowhere: not checked",
+        "`crates/red/hidden.cu` is a link into a folder that is left out: not checked",
         "`crates/red/linked.cu` is a link that leads out of the workspace: not checked",
         "`crates/red/named.cu` is a link to a file of another kind: not checked",
     ];

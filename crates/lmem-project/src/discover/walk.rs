@@ -71,7 +71,7 @@ impl Walk {
         let mut entries = WalkDir::new(folder).sort_by_file_name().into_iter();
         while let Some(entry) = entries.next() {
             match entry {
-                Err(error) => self.notes.push(format!("a folder cannot be read: {error}")),
+                Err(error) => self.left_out.push(format!("a folder cannot be read, and is not checked: {error}")),
                 Ok(entry) if entry.depth() > 0 && self.is_left_out(&entry) => {
                     if entry.file_type().is_dir() {
                         entries.skip_current_dir();
@@ -135,6 +135,9 @@ impl Walk {
             let shown = display_path(link, &self.root);
             self.left_out.push(format!("`{shown}` is a link to a file of another kind: not checked"));
         }
+        if is_known && is_wanted && has_ending(link, &["cu"]) {
+            self.say_left_out(link, &target);
+        }
         if !is_wanted || is_known {
             return None;
         }
@@ -149,7 +152,23 @@ impl Walk {
             return None;
         };
         // Joined with the root as it was given, so that each file has one path.
-        Some(self.root.join(relative)).filter(|path| !self.is_below_left_out(path))
+        let path = self.root.join(relative);
+        if self.is_below_left_out(&path) {
+            if has_ending(link, &["cu"]) {
+                self.say_left_out(link, &target);
+            }
+            return None;
+        }
+        Some(path)
+    }
+
+    /// A note for a linked source that is not checked under its own name either, because its folder is left out.
+    fn say_left_out(&mut self, link: &Path, target: &Path) {
+        let is_checked = self.files.iter().any(|file| fs_err::canonicalize(file).is_ok_and(|file| file == target));
+        if !is_checked && !self.config.is_excluded(target) {
+            let shown = display_path(link, &self.root);
+            self.left_out.push(format!("`{shown}` is a link into a folder that is left out: not checked"));
+        }
     }
 
     /// Whether a path lies in a folder that is left out; a link must not lead back into one.
