@@ -1,14 +1,14 @@
 //! Caches failed compilations as well: a text that was rejected is rejected again, so without an entry every run would
 //! compile it until someone changes it. They stay on this machine: another one may have another host compiler.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
 use lmem_unit::CompilerMessage;
 
-use super::{Cache, Key, Moved};
+use super::{Cache, Key, Moved, Origin};
 use crate::compile::unit::{CompileError, Failure};
 
 /// Changed whenever entries of older versions of this tool must not be read.
@@ -67,22 +67,26 @@ impl Cache {
     /// The entry cannot be written; the run continues without it.
     pub fn put_failure(
         &self,
-        unit: &Key,
+        origin: Origin<'_>,
         failure: &Failure,
-        toolkit: &Path,
         since: SystemTime,
         folder_with: FolderWith<'_>,
     ) -> std::io::Result<()> {
+        let Origin { key: unit_key, unit, toolkit } = origin;
         let (CompileError::Refused { architecture }, Some(read)) = (&failure.error, failure.lasting_inputs()) else {
             return Ok(());
         };
-        let Some(mut paths) = self.unchanged(read, toolkit, since) else { return Ok(()) };
+        let Some((mut paths, sought)) = self.unchanged(unit_key, unit, read, toolkit, since) else { return Ok(()) };
         let (names, places) = failure.absent.as_ref().map(|it| (&it.names[..], &it.places[..])).unwrap_or_default();
         if places.iter().any(|place| self.hashes.of(place).is_some()) {
             return Ok(());
         }
         paths.extend_from_slice(places);
-        let Some((entry, _)) = self.inputs.add(&key(unit), &paths, self.own_place())? else { return Ok(()) };
+        paths.sort();
+        paths.dedup();
+        let Some((entry, _)) = self.inputs.add(&key(unit_key), &paths, &sought, self.own_place())? else {
+            return Ok(());
+        };
         let refusal = Refusal {
             root: self.root.clone(),
             architecture: architecture.clone(),
