@@ -134,7 +134,7 @@ mod tests {
         is_refused("Content-Length: 2\n\n{}");
         is_refused(&"x".repeat(9 << 10));
         is_refused(&format!("{}Content-Length: 2\r\n\r\n", "X: y\r\n".repeat(2000)));
-        assert!(heard(&message("{").as_bytes()[..]).1.is_some());
+        assert!(heard(message("{").as_bytes()).1.is_some());
         assert!(heard(&message(EXIT).as_bytes()[..40]).1.is_some());
     }
 }
