@@ -23,6 +23,7 @@ fn main() {
     let is_live = std::env::var_os("LMEM_LIVE").is_some_and(|value| !value.is_empty());
     let trials = vec![
         Trial::test("without_a_toolkit_the_editor_is_told_what_to_do", without_toolkit),
+        Trial::test("a_length_that_nothing_has_does_not_end_the_server_by_force", wrong_length),
         Trial::test("an_edit_of_a_menu_ends_its_finding", edit).with_ignored_flag(!is_live),
     ];
     libtest_mimic::run(&arguments, trials).exit();
@@ -125,6 +126,17 @@ fn without_toolkit() -> Result<(), Failed> {
         return Err(message.into());
     }
     editor.end()
+}
+
+fn wrong_length() -> Result<(), Failed> {
+    let (project, nothing) = (project()?, tempfile::tempdir()?);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-lmem"));
+    command.args(["lmem", "lsp", "--offline", "--toolkit", "99.9"]).env("CARGO_LMEM_CACHE_DIR", nothing.path());
+    let mut editor = Editor::start(&mut command, project.path())?;
+    write!(editor.input, "Content-Length: 10000000000000\r\n\r\n{{")?;
+    drop(editor.input);
+    let status = editor.server.wait()?;
+    if status.success() { Ok(()) } else { Err(format!("the server ended with {status}").into()) }
 }
 
 fn edit() -> Result<(), Failed> {

@@ -108,6 +108,7 @@ pub struct UnitContext<'a> {
     ptx_text: &'a str,
     ptx: OnceCell<PtxModule>,
     launches: OnceCell<Launches>,
+    residency: OnceCell<bool>,
 }
 
 impl<'a> UnitContext<'a> {
@@ -120,8 +121,8 @@ impl<'a> UnitContext<'a> {
         register_flag: Option<(u32, String)>,
     ) -> Self {
         let (compiled, ptx_text) = (artifacts.compiled_unit(unit), artifacts.ptx.as_str());
-        let (ptx, launches) = (OnceCell::new(), OnceCell::new());
-        Self { unit, facts, trees, messages, register_flag, compiled, ptx_text, ptx, launches }
+        let (ptx, launches, residency) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Self { unit, facts, trees, messages, register_flag, compiled, ptx_text, ptx, launches, residency }
     }
 
     /// A PTX function by its mangled name. In a unit without local memory the PTX was not parsed before; it is parsed
@@ -167,6 +168,12 @@ impl<'a> UnitContext<'a> {
 
     pub fn ptx_text(&self) -> &str {
         self.ptx_text
+    }
+
+    /// Whether the unit has kernels whose blocks wait for each other, as `find` says. Each finding asks, and the answer takes a look at
+    /// all of the PTX.
+    pub fn has_waiting_blocks(&self, find: impl FnOnce() -> bool) -> bool {
+        *self.residency.get_or_init(find)
     }
 
     pub fn launches(&self) -> &Launches {

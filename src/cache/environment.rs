@@ -1,5 +1,7 @@
 //! Inputs of the compilers besides their command line.
 
+use std::sync::OnceLock;
+
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::process;
 
@@ -20,11 +22,25 @@ const VARIABLES: [&str; 8] = [
 /// The host compilers that nvcc looks for on `PATH`.
 const HOST_COMPILERS: [&str; 2] = ["gcc", "g++"];
 
-/// The values of all inputs of an nvcc command that are not on its command line.
-pub fn of_nvcc(origin: FlagOrigin) -> Vec<String> {
-    // The variables of a captured build are part of its record.
-    let adding = ADDING_VARIABLES.iter().filter(|_| origin != FlagOrigin::Captured);
-    let set = adding.chain(&VARIABLES).filter_map(|name| {
+/// The values of all inputs of an nvcc command that are not on its command line, looked for once in a run.
+#[derive(Default)]
+pub struct Environment {
+    of_captured: OnceLock<Vec<String>>,
+    of_others: OnceLock<Vec<String>>,
+}
+
+impl Environment {
+    pub fn of_nvcc(&self, origin: FlagOrigin) -> &[String] {
+        // The variables of a captured build are part of its record.
+        match origin {
+            FlagOrigin::Captured => self.of_captured.get_or_init(|| values(&[])),
+            _ => self.of_others.get_or_init(|| values(&ADDING_VARIABLES)),
+        }
+    }
+}
+
+fn values(adding: &[&str]) -> Vec<String> {
+    let set = adding.iter().chain(&VARIABLES).filter_map(|name| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
         Some(format!("{name}={}", value.to_string_lossy()))
     });

@@ -30,6 +30,7 @@ use lmem_unit::{Artifacts, CompilerMessage, TranslationUnit, UnitCode};
 
 use crate::compile::unit::Target;
 use crate::verify::overlay::Overlay;
+use environment::Environment;
 use hashes::Hashes;
 use inputs::{Here, Inputs, Portable};
 use sought::Sought;
@@ -57,6 +58,7 @@ pub struct Cache {
     hashes: Hashes,
     inputs: Inputs,
     times: Times,
+    environment: Environment,
     /// Fingerprints of toolkits, by folder.
     toolkits: Mutex<HashMap<PathBuf, String>>,
     /// Digests of the inputs of this run's units, by artifact key.
@@ -107,6 +109,7 @@ impl Cache {
             hashes,
             inputs: Inputs::default(),
             times,
+            environment: Environment::default(),
             toolkits: Mutex::default(),
             contents: Mutex::default(),
             sought: Mutex::default(),
@@ -137,7 +140,7 @@ impl Cache {
                 flags.all_arguments().iter().for_each(|argument| part(&self.here().text(argument)));
                 part(if flags.origin.may_be_incomplete() { "assumed" } else { "given" });
                 flags.virtual_architecture(&target.architecture).into_iter().for_each(&mut part);
-                environment::of_nvcc(flags.origin).iter().for_each(|text| part(text));
+                self.environment.of_nvcc(flags.origin).iter().for_each(|text| part(text));
             }
             UnitCode::CudaText { text, options } => {
                 part("nvrtc");

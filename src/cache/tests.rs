@@ -5,6 +5,7 @@ use lmem_project::discover::Remember as _;
 use lmem_unit::NvccFlags;
 
 use super::*;
+use crate::compile::Absent;
 use crate::compile::unit::{CompileError, Failure};
 
 struct Workspace {
@@ -213,6 +214,11 @@ fn damage_of_any_kind_is_a_miss() {
     assert_eq!(workspace.cache().get(&key()), Some(workspace.artifacts()));
 }
 
+/// No folder of the workspace has a header that is missing.
+fn nowhere(_: &str) -> Option<PathBuf> {
+    None
+}
+
 fn refused(workspace: &Workspace) -> Failure {
     let place = workspace.folder.path().join("a.cu").to_string_lossy().into_owned();
     let text = format!("{place}(2): error: identifier \"y\" is undefined");
@@ -222,6 +228,7 @@ fn refused(workspace: &Workspace) -> Failure {
         rescues: vec!["a note".into()],
         ptx: Some("x".into()),
         read: Some(vec![workspace.header.clone()]),
+        absent: None,
     }
 }
 
@@ -230,15 +237,38 @@ fn a_failure_comes_back_while_its_files_are_the_same() {
     let workspace = workspace();
     let failure = refused(&workspace);
     let unit = workspace.unit("", &[]);
-    workspace.cache().put_failure(origin(&key(), &unit), &failure, later()).unwrap();
-    let found = workspace.cache().failure(&key()).unwrap();
+    workspace.cache().put_failure(origin(&key(), &unit), &failure, later(), &nowhere).unwrap();
+    let found = workspace.cache().failure(&key(), &nowhere).unwrap();
     assert_eq!((&found.messages, &found.rescues, &found.ptx), (&failure.messages, &failure.rescues, &failure.ptx));
     assert!(matches!(found.error, CompileError::Refused { architecture } if architecture == "sm_90"));
     assert_eq!(workspace.cache().get(&key()), None);
     fs_err::write(&workspace.header, "int y;").unwrap();
-    assert!(workspace.cache().failure(&key()).is_none());
+    assert!(workspace.cache().failure(&key(), &nowhere).is_none());
     fs_err::write(&workspace.header, "int x;").unwrap();
-    assert!(workspace.cache().failure(&key()).is_some());
+    assert!(workspace.cache().failure(&key(), &nowhere).is_some());
+}
+
+#[test]
+fn a_failure_for_want_of_a_header_comes_back_until_there_is_one() {
+    let workspace = workspace();
+    let place = workspace.header.with_file_name("mpi.h");
+    let text = format!("{}:1:10: fatal error: mpi.h: No such file or directory", workspace.header.display());
+    let absent = Absent { names: vec!["mpi.h".into()], places: vec![place.clone(), "/opt/mpi/mpi.h".into()] };
+    let failure =
+        Failure { messages: lmem_unit::parse_messages(&text, "gcc"), absent: Some(absent), ..refused(&workspace) };
+    let unit = workspace.unit("", &[]);
+    let put = |folder_with: &dyn Fn(&str) -> Option<PathBuf>| {
+        workspace.cache().put_failure(origin(&key(), &unit), &failure, later(), folder_with).unwrap();
+    };
+    put(&nowhere);
+    assert!(workspace.cache().failure(&key(), &nowhere).is_some());
+    let elsewhere = |_: &str| Some(workspace.folder.path().join("third_party"));
+    assert!(workspace.cache().failure(&key(), &elsewhere).is_none());
+    fs_err::write(&place, "").unwrap();
+    assert!(workspace.cache().failure(&key(), &nowhere).is_none());
+    // It came to be while the compiler ran.
+    put(&nowhere);
+    assert!(workspace.cache().failure(&key(), &nowhere).is_none());
 }
 
 #[test]
@@ -247,8 +277,8 @@ fn a_failure_for_want_of_time_is_not_kept() {
     let timed_out = CompileError::TimedOut { program: "nvcc".into(), seconds: 60 };
     let failure = Failure { error: timed_out, ..refused(&workspace) };
     let unit = workspace.unit("", &[]);
-    workspace.cache().put_failure(origin(&key(), &unit), &failure, later()).unwrap();
-    assert!(workspace.cache().failure(&key()).is_none());
+    workspace.cache().put_failure(origin(&key(), &unit), &failure, later(), &nowhere).unwrap();
+    assert!(workspace.cache().failure(&key(), &nowhere).is_none());
 }
 
 #[test]
@@ -356,9 +386,9 @@ fn an_older_cache_is_shared_as_soon_as_there_is_a_place() {
 fn refusals_and_notes_of_a_machine_stay_there() {
     let (folder, [one, _]) = shared_by_two();
     let (cache, remote) = one.shared(&folder);
-    cache.put_failure(origin(&key(), &one.unit("", &[])), &refused(&one), later()).unwrap();
+    cache.put_failure(origin(&key(), &one.unit("", &[])), &refused(&one), later(), &nowhere).unwrap();
     cache.finish();
     assert_eq!(remote.settle(Duration::from_secs(60)), None);
-    assert!(cache.failure(&key()).is_some());
+    assert!(cache.failure(&key(), &nowhere).is_some());
     assert_eq!(fs_err::read_dir(folder.path()).unwrap().count(), 0);
 }

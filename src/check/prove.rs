@@ -15,7 +15,7 @@ use super::progress::Progress;
 use super::unit::{Shared, UnitReport};
 use super::{CheckError, Talk};
 use crate::cli::CheckArgs;
-use crate::verify::{self, Budget, Prover, Subject, Watcher};
+use crate::verify::{self, Budget, Prover, Subject, Subjects, Watcher};
 
 /// The run whose suggestions are compiled.
 pub struct Run<'a> {
@@ -36,8 +36,8 @@ pub struct Run<'a> {
 /// The run was interrupted.
 pub fn prove(report: &mut Report, run: &Run<'_>) -> Result<Fixes, CheckError> {
     let diagnostics = &mut report.diagnostics;
-    let subjects: Vec<Subject<'_>> =
-        run.jobs.iter().zip(run.reports).filter_map(|(job, report)| subject(job, report)).collect();
+    let subjects = run.jobs.iter().zip(run.reports).filter_map(|(job, report)| subject(job, report));
+    let subjects = Subjects::new(subjects.collect());
     let dropped = verify::keep_true_everywhere(diagnostics, &subjects);
     if dropped > 0 {
         let what = plural(dropped as u64, "suggestion");
@@ -75,7 +75,7 @@ fn compile(
     diagnostics: &mut [Diagnostic],
     summary: &mut Summary,
     run: &Run<'_>,
-    subjects: &[Subject<'_>],
+    subjects: &Subjects<'_>,
 ) -> Result<Fixes, CheckError> {
     let Run { shared, arguments, threads, talk, settled, .. } = *run;
     let count = diagnostics.iter().filter(|diagnostic| !diagnostic.suggestions.is_empty()).count();

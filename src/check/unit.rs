@@ -97,14 +97,15 @@ impl ArtifactSource for Compilers<'_> {
         if let Some(artifacts) = cache.get(&key).filter(is_enough) {
             return Ok(Sourced { artifacts, cached: true, cache_error: None });
         }
-        if let Some(failure) = cache.failure(&key) {
+        let folder_with = |header: &str| self.compiler.folder_with(header, unit);
+        if let Some(failure) = cache.failure(&key, &folder_with) {
             return Err(Box::new(failure));
         }
         let origin = Origin { key: &key, unit, toolkit: &target.toolkit.root };
         let since = SystemTime::now();
         let artifacts = self.compiler.compile(unit, target).inspect_err(|failure| {
             // If this fails, the next run compiles the unit again.
-            drop(cache.put_failure(origin, failure, since));
+            drop(cache.put_failure(origin, failure, since, &folder_with));
         })?;
         let cache_error = cache.put(origin, &artifacts, since).err().map(|error| error.to_string());
         Ok(Sourced { artifacts, cached: false, cache_error })
@@ -184,7 +185,7 @@ impl Tried {
             Self::Measured(measured) => Ok(measured),
             Self::Refused { architecture, messages } => {
                 let error = CompileError::Refused { architecture };
-                Err(Box::new(Failure { error, messages, rescues: Vec::new(), ptx: None, read: None }))
+                Err(Box::new(Failure { error, messages, rescues: Vec::new(), ptx: None, read: None, absent: None }))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! One unit, one target: from text to machine code, with NVIDIA's compilers.
 
+mod absent;
 pub mod given;
-
 mod nvcc;
 pub mod nvrtc;
 mod ptxas;
@@ -9,6 +9,7 @@ pub mod rescue;
 pub mod unit;
 mod unlimited;
 
+pub use absent::Absent;
 pub use given::given;
 pub use nvcc::ADDING_VARIABLES;
 pub use nvrtc::{NVRTC_WORKER, worker as nvrtc_worker};

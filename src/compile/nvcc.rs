@@ -7,6 +7,7 @@ use lmem_base::diagnostic::FlagOrigin;
 use lmem_unit::NvccFlags;
 use nv_code::unescape_path;
 
+use super::absent::LISTING_FLAGS;
 use super::ptxas::REPORTING_FLAGS;
 
 /// Environment variables whose flags nvcc adds to every command line.
@@ -24,8 +25,24 @@ pub fn command(
     source: &Path,
     folder: &Path,
 ) -> Command {
+    let mut command = preprocessing(nvcc, architecture, flags, arguments);
+    command.arg("-cubin").arg("-lineinfo");
+    command.arg(format!("-Xptxas={}", REPORTING_FLAGS.join(",")));
+    command.arg("--keep").arg("--keep-dir").arg(folder).arg("-o").arg(cubin_path(folder)).arg(source);
+    command
+}
+
+/// The command line that lists the headers of `source`, whether they are there or not.
+pub fn listing(nvcc: &Path, architecture: &str, flags: &NvccFlags, arguments: &[String], source: &Path) -> Command {
+    let mut command = preprocessing(nvcc, architecture, flags, arguments);
+    command.arg("-E").arg(LISTING_FLAGS).arg(source);
+    command
+}
+
+/// What decides how a file is preprocessed.
+fn preprocessing(nvcc: &Path, architecture: &str, flags: &NvccFlags, arguments: &[String]) -> Command {
     let mut command = Command::new(nvcc);
-    command.args(arguments).arg("-cubin");
+    command.args(arguments);
     match flags.virtual_architecture(architecture) {
         Some(name) => command.arg(format!("-gencode=arch={name},code={architecture}")),
         None => command.arg(format!("-arch={architecture}")),
@@ -36,9 +53,6 @@ pub fn command(
             command.env_remove(name);
         }
     }
-    command.arg("-lineinfo");
-    command.arg(format!("-Xptxas={}", REPORTING_FLAGS.join(",")));
-    command.arg("--keep").arg("--keep-dir").arg(folder).arg("-o").arg(cubin_path(folder)).arg(source);
     command
 }
 

@@ -121,7 +121,8 @@ fn one(text: &str, source: &Path, headers: &HeaderIndex) -> Option<Rescue> {
     required_architecture(text)
 }
 
-fn missing_header(text: &str) -> Option<&str> {
+/// The header that an error of the preprocessor or of the front end says is missing.
+pub fn missing_header(text: &str) -> Option<&str> {
     text.strip_suffix(": No such file or directory").or_else(|| {
         text.split_once("cannot open source file \"").and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name)
     })

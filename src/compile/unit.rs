@@ -20,7 +20,8 @@ use lmem_unit::{
 };
 use nv_code::{PtxasLog, shared_spilling as shared, unescape_path};
 
-use super::rescue::{HeaderIndex, Rescue, rescue};
+use super::absent::{Absent, Listed};
+use super::rescue::{HeaderIndex, Rescue, missing_header, rescue};
 use super::{nvcc, nvrtc, ptxas, unlimited};
 use crate::compile::given::given;
 use crate::sandbox::{OfUnit, Sandbox};
@@ -59,6 +60,8 @@ pub struct Failure {
     pub ptx: Option<String>,
     /// The files that the compiler read; `None` if unknown or not requested.
     pub read: Option<Vec<Dependency>>,
+    /// The headers that were not found, if where they would be is known.
+    pub absent: Option<Absent>,
 }
 
 #[derive(Debug, Clone, Error)]
@@ -106,12 +109,17 @@ impl CompileError {
 
 impl Failure {
     /// The input files of a failure that only depends on the text: the same files fail again. A missing file may appear
-    /// later, and a killed compiler is recognized by its message, so these failures are excluded.
+    /// later, unless all places where it would are known; a killed compiler is recognized by its message. Both are excluded.
     pub fn lasting_inputs(&self) -> Option<&[Dependency]> {
         const PASSING: [&str; 4] = ["No such file", "cannot open", "could not open", "No space left"];
+        let is_absent = |text: &str| {
+            let names = self.absent.iter().flat_map(|absent| &absent.names);
+            missing_header(text).is_some_and(|header| names.into_iter().any(|name| name == header))
+        };
         let is_of_text = |message: &CompilerMessage| {
             let has_place = message.place.is_some() || message.compiler == "ptxas";
-            has_place && !PASSING.iter().any(|words| message.text.contains(words))
+            let is_passing = PASSING.iter().any(|words| message.text.contains(words));
+            has_place && (!is_passing || is_absent(&message.text))
         };
         let errors: Vec<_> = self.messages.iter().filter(|message| message.kind == MessageKind::Error).collect();
         let is_lasting = matches!(self.error, CompileError::Refused { .. })
@@ -130,7 +138,7 @@ impl Failure {
 
 impl From<CompileError> for Box<Failure> {
     fn from(error: CompileError) -> Self {
-        Self::new(Failure { error, messages: Vec::new(), rescues: Vec::new(), ptx: None, read: None })
+        Self::new(Failure { error, messages: Vec::new(), rescues: Vec::new(), ptx: None, read: None, absent: None })
     }
 }
 
@@ -216,6 +224,16 @@ impl Compiler<'_> {
                 run.ptxas(unit, text.as_str(), &options.arguments, target, folder.path())
             }
             UnitCode::Machine(code) => given(unit, code),
+        }
+    }
+
+    /// The folder that a rescue would add for a header that a unit lacks.
+    pub fn folder_with(&self, header: &str, unit: &TranslationUnit) -> Option<PathBuf> {
+        match &unit.code {
+            UnitCode::CudaFile { file, flags } if flags.origin.may_be_incomplete() => {
+                self.headers.include_folder(header, &file.path)
+            }
+            _ => None,
         }
     }
 
@@ -305,7 +323,9 @@ impl UnitRun<'_, '_> {
             let found = may_rescue
                 .then(|| rescue(&failure.messages, &file.path, &self.compiler.headers, &attempt.arguments))
                 .flatten();
-            let Some(found) = found else { return Err(failure) };
+            let Some(found) = found else {
+                return Err(self.with_absent(failure, unit, file, flags, &attempt, target));
+            };
             if let Err(words) = attempt.apply(found, || (self.compiler.curand)(&target.toolkit)) {
                 return Err(Box::new(Failure {
                     rescues: [failure.rescues.clone(), words.into_iter().collect()].concat(),
@@ -313,6 +333,30 @@ impl UnitRun<'_, '_> {
                 }));
             }
         }
+    }
+
+    /// A failure with what is known of the headers that the unit lacks.
+    fn with_absent(
+        &self,
+        failure: Box<Failure>,
+        unit: &TranslationUnit,
+        file: &SourceFile,
+        flags: &NvccFlags,
+        attempt: &Attempt,
+        target: &Target,
+    ) -> Box<Failure> {
+        let lacks_header = failure.messages.iter().any(|message| missing_header(&message.text).is_some());
+        let Some(program) = target.toolkit.nvcc.as_ref().filter(|_| lacks_header && failure.read.is_none()) else {
+            return failure;
+        };
+        let mut command = nvcc::listing(program, &attempt.architecture, flags, &attempt.arguments, &file.path);
+        command.current_dir(&unit.base);
+        // Without the list, the failure is not remembered.
+        let Some(output) = self.run(&mut command, b"", "nvcc").ok().filter(Output::succeeded) else { return failure };
+        let (rule, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let Some(Listed { read, absent }) = Listed::parse(&rule, &said, &unit.base) else { return failure };
+        let read = self.read_ones(read.into_iter().filter(|path| *path != file.path));
+        Box::new(Failure { read: Some(read), absent: Some(absent), ..*failure })
     }
 
     fn nvcc_once(
@@ -644,7 +688,7 @@ impl UnitRun<'_, '_> {
             (End::Exit(_), _) if has_errors => CompileError::Refused { architecture: attempt.architecture.clone() },
             (End::Exit(code), _) => CompileError::Silent { program, code, output: last_lines(text, 12) },
         };
-        Box::new(Failure { error, messages, rescues: attempt.rescues.clone(), ptx: None, read: None })
+        Box::new(Failure { error, messages, rescues: attempt.rescues.clone(), ptx: None, read: None, absent: None })
     }
 }
 
@@ -808,6 +852,7 @@ mod tests {
             rescues: Vec::new(),
             ptx: None,
             read: Some(vec![PathBuf::from("/w/a.cuh")]),
+            absent: None,
         };
         let refused = |text: &str| failure(CompileError::Refused { architecture: "sm_90".into() }, text);
         let lasts = |failure: &Failure| failure.lasting_inputs().is_some();
@@ -823,6 +868,11 @@ mod tests {
         ] {
             assert!(!lasts(&refused(passing)), "{passing}");
         }
+        let lacks = |name: &str| Failure {
+            absent: Some(Absent { names: vec![name.to_string()], places: Vec::new() }),
+            ..refused("a.cu:1:10: fatal error: nope.h: No such file or directory")
+        };
+        assert!(lasts(&lacks("nope.h")) && !lasts(&lacks("other.h")));
         assert!(!lasts(&failure(CompileError::TimedOut { program: "nvcc".into(), seconds: 1 }, undefined)));
         assert!(!lasts(&Failure { read: None, ..refused(undefined) }));
     }

@@ -6,6 +6,7 @@
 
 mod checks;
 mod open;
+mod stdio;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -78,7 +79,7 @@ pub fn serve(arguments: &CheckArgs, cancel: &Arc<AtomicBool>) -> Result<(), LspE
         let surroundings = Surroundings { current_folder: Some(folder), ..Surroundings::default() };
         check_in(surroundings, &arguments, cancel).map(|outcome| outcome.report)
     };
-    let (connection, threads) = Connection::stdio();
+    let (connection, threads) = stdio::connect();
     session(connection, Arc::new(check), &folder, cancel)?;
     threads.join().map_err(LspError::Connection)
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lmem_base::diagnostic::{Diagnostic, Suggestion};
 use lmem_base::edit;
 
+use super::batch::Batch;
 use super::measure::{Measured, canonical};
 use super::{Budget, Candidate, Prover, candidate_of, compare, is_cancelled, judge_kernels, results, run};
 use crate::compile::unit::Failure;
@@ -57,16 +58,15 @@ pub fn combine(
     let mut groups = groups(&candidates);
     let mut combined = Combined::default();
     while groups.iter().any(|group| !group.open.is_empty()) {
-        let batches: Vec<Vec<usize>> = groups.iter().map(Group::next).collect();
-        let tasks: Vec<(usize, usize)> = batches.iter().enumerate().flat_map(|task| tasks(task, &candidates)).collect();
-        let results = run(&candidates, &batches, &tasks, prover);
+        let batches: Vec<Batch> = groups.iter().map(|group| Batch::of(&group.next(), &candidates)).collect();
+        let results = run(&candidates, &batches, prover);
         combined.compilations += results.values().filter(|result| result.is_some()).count();
         if is_cancelled(results.values()) {
             return Combined { interrupted: true, ..combined };
         }
         for (number, (group, batch)) in groups.iter_mut().zip(&batches).enumerate() {
             let of_subject = |subject: usize| results.get(&(number, subject)).and_then(Option::as_ref);
-            group.settle(holds(batch, &candidates, &of_subject, prover));
+            group.settle(holds(&batch.members, &candidates, &of_subject, prover));
         }
     }
     let accepted: BTreeSet<usize> = groups.into_iter().flat_map(|group| group.accepted).collect();
@@ -131,11 +131,6 @@ fn groups(candidates: &[Candidate<'_>]) -> Vec<Group> {
         sets = rest;
     }
     sets.into_iter().map(|(_, members)| Group { accepted: Vec::new(), open: vec![members] }).collect()
-}
-
-fn tasks((number, batch): (usize, &Vec<usize>), candidates: &[Candidate<'_>]) -> Vec<(usize, usize)> {
-    let subjects: BTreeSet<usize> = batch.iter().flat_map(|index| candidates[*index].subjects.clone()).collect();
-    subjects.into_iter().map(|subject| (number, subject)).collect()
 }
 
 /// Whether with all edits each kernel is as good as with its own edit alone, and no other kernel is worse than before.

@@ -1,22 +1,37 @@
 //! Findings that an edit for another finding ends: an edit that leaves a kernel without any local memory makes those for
 //! its other findings pointless.
 
+use std::collections::{BTreeSet, HashMap};
+
 use lmem_base::diagnostic::{Diagnostic, Suggestion, Verification, VerifiedKernel};
 
 /// Gives a finding the edit of another one, if that ends the local memory of all its kernels and its own does not.
 /// Reports show findings with one edit as one.
 pub(super) fn share(diagnostics: &mut [Diagnostic]) {
+    let by_kernel = by_kernel(diagnostics);
     let shared: Vec<(usize, Suggestion)> = (0..diagnostics.len())
         .filter(|index| may_gain(&diagnostics[*index]))
         .filter_map(|index| {
-            let others = diagnostics.iter().enumerate().filter(|(other, _)| *other != index);
-            let found = others.filter_map(|(_, other)| covering(&diagnostics[index], other));
+            let kernel = diagnostics[index].evidence.as_ref()?.kernels.first()?;
+            let others = by_kernel.get(kernel.mangled.as_str())?.iter().filter(|other| **other != index);
+            let found = others.filter_map(|other| covering(&diagnostics[index], &diagnostics[*other]));
             Some((index, found.min_by_key(|suggestion| suggestion.applicability)?))
         })
         .collect();
     for (index, suggestion) in shared {
         diagnostics[index].suggestions = vec![suggestion];
     }
+}
+
+/// The findings with an edit, by the kernels that it was tried on. A workspace has many findings, and a kernel few.
+fn by_kernel(diagnostics: &[Diagnostic]) -> HashMap<&str, Vec<usize>> {
+    let mut by_kernel: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, diagnostic) in diagnostics.iter().enumerate() {
+        let proofs = diagnostic.suggestions.iter().filter_map(|suggestion| suggestion.verification.as_ref());
+        let names: BTreeSet<&str> = proofs.flat_map(|proof| &proof.kernels).map(|it| it.mangled.as_str()).collect();
+        names.into_iter().for_each(|name| by_kernel.entry(name).or_default().push(index));
+    }
+    by_kernel
 }
 
 /// Whether local memory is found that no edit of its own ends.

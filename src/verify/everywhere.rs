@@ -10,10 +10,10 @@ use lmem_base::source::Span;
 use lmem_unit::{CompiledUnit, UnitCode};
 
 use super::lines::keeps_line_numbers;
-use super::{Subject, reads};
+use super::subjects::{Subject, Subjects, reads};
 
 /// Removes suggestions whose edits are not valid everywhere; returns their number.
-pub fn keep_true_everywhere(diagnostics: &mut [Diagnostic], subjects: &[Subject<'_>]) -> usize {
+pub fn keep_true_everywhere(diagnostics: &mut [Diagnostic], subjects: &Subjects<'_>) -> usize {
     let mut dropped = 0;
     for diagnostic in diagnostics {
         let before = diagnostic.suggestions.len();
@@ -23,19 +23,19 @@ pub fn keep_true_everywhere(diagnostics: &mut [Diagnostic], subjects: &[Subject<
     dropped
 }
 
-fn is_true_everywhere(suggestion: &Suggestion, subjects: &[Subject<'_>]) -> bool {
+fn is_true_everywhere(suggestion: &Suggestion, subjects: &Subjects<'_>) -> bool {
     let edits = &suggestion.edits;
-    edits.iter().all(|edit| is_one(edit, subjects) && !is_of_unknown_text(&edit.span, subjects))
-        && subjects.iter().all(|subject| applies(edits, subject))
-        && has_one_reader(suggestion, subjects)
-        && keeps_line_numbers(suggestion, subjects)
+    let readers: Vec<&Subject<'_>> = subjects.readers(edits).into_iter().map(|index| &subjects[index]).collect();
+    edits.iter().all(|edit| is_one(edit, &readers) && !is_of_unknown_text(&edit.span, subjects))
+        && readers.iter().all(|subject| applies(edits, subject))
+        && has_one_reader(suggestion, &readers)
+        && keeps_line_numbers(suggestion, &readers)
 }
 
 /// Whether a text that no unit has is made of the edited literal too.
-fn is_of_unknown_text(span: &Span, subjects: &[Subject<'_>]) -> bool {
-    let is_it =
-        |literal: &Span| literal.file.path == span.file.path && literal.start <= span.end && span.start <= literal.end;
-    subjects.iter().any(|subject| subject.unit.shared.iter().any(is_it))
+fn is_of_unknown_text(span: &Span, subjects: &Subjects<'_>) -> bool {
+    let mut literals = subjects.shared(&span.file.path);
+    literals.any(|literal| literal.start <= span.end && span.start <= literal.end)
 }
 
 /// Whether a kernel string that has any of the edited text takes all edits of it. A macro's text may be in it twice.
@@ -46,20 +46,19 @@ fn applies(edits: &[Edit], subject: &Subject<'_>) -> bool {
 }
 
 /// Whether an edit that rests on the launches of one unit is read by no other: each has launches of its own.
-fn has_one_reader(suggestion: &Suggestion, subjects: &[Subject<'_>]) -> bool {
+fn has_one_reader(suggestion: &Suggestion, readers: &[&Subject<'_>]) -> bool {
     let is_open = suggestion.threads.is_none() || suggestion.applicability == Applicability::HasPlaceholders;
-    let is_reader = |subject: &&Subject<'_>| suggestion.edits.iter().any(|edit| reads(subject, edit));
-    let readers: BTreeSet<&str> = subjects.iter().filter(is_reader).map(|subject| &*subject.unit.name).collect();
-    is_open || readers.len() <= 1
+    let names: BTreeSet<&str> = readers.iter().map(|subject| &*subject.unit.name).collect();
+    is_open || names.len() <= 1
 }
 
 /// Whether all units that read an edit's region compiled the same text for it.
-fn is_one(edit: &Edit, subjects: &[Subject<'_>]) -> bool {
+fn is_one(edit: &Edit, readers: &[&Subject<'_>]) -> bool {
     if edit.context == edit.span {
         // The edit depends on nothing but its position.
         return true;
     }
-    let mut signatures = subjects.iter().filter(|subject| reads(subject, edit)).map(|subject| {
+    let mut signatures = readers.iter().filter(|subject| reads(subject, edit)).map(|subject| {
         let Subject { unit, files, dependencies, .. } = subject;
         let compiled = CompiledUnit { unit, files: files.get(), dependencies };
         compiled.signature(&edit.context)

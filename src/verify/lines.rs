@@ -14,15 +14,15 @@ use lmem_base::diagnostic::{Edit, Suggestion};
 use lmem_base::source::SourceFile;
 use lmem_unit::{CompiledUnit, MappedText, UnitCode};
 
-use super::{Subject, reads};
+use super::subjects::{Subject, reads};
 
 /// What gives the number of the line that it stands on, or of the line of a call.
 const WORDS: [&str; 4] = ["__LINE__", "__builtin_LINE", "__builtin_COLUMN", "source_location"];
 
 /// Whether no code of the units that read an edit computes with the number of a line that the edit moves.
-pub fn keeps_line_numbers(suggestion: &Suggestion, subjects: &[Subject<'_>]) -> bool {
+pub fn keeps_line_numbers(suggestion: &Suggestion, readers: &[&Subject<'_>]) -> bool {
     let mut moving = suggestion.edits.iter().filter(|edit| moves_lines(edit));
-    moving.all(|edit| subjects.iter().filter(|subject| reads(subject, edit)).all(|subject| !is_counted(edit, subject)))
+    moving.all(|edit| readers.iter().filter(|subject| reads(subject, edit)).all(|subject| !is_counted(edit, subject)))
 }
 
 /// Whether an edit adds or removes lines; in Rust code also lines that escapes stand for.

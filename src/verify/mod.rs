@@ -3,6 +3,7 @@
 //! A suggestion must be valid in every unit that reads the edited files, for every architecture of the run. Several are
 //! tried in one compilation if they are independent. If such a compilation fails, each is tried alone.
 
+mod batch;
 mod budget;
 mod combine;
 mod compare;
@@ -13,13 +14,13 @@ pub mod measure;
 mod occupancy;
 pub mod overlay;
 pub mod results;
+mod subjects;
 #[cfg(test)]
 mod tests;
 mod together;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -27,19 +28,18 @@ use lmem_base::diagnostic::{
     Applicability, Diagnostic, Edit, Evidence, Help, KernelInstance, Suggestion, Uniformity, Verification,
     VerifiedKernel,
 };
-use lmem_base::edit;
 use lmem_base::gpu::Arch;
 use lmem_base::mangling::demangle;
-use lmem_base::source::normalize;
-use lmem_base::stored::Lazy;
 use lmem_base::threads;
 use lmem_base::timing::Measurement;
-use lmem_unit::{AsCompiled, MessageKind, TranslationUnit, UnitCode};
+use lmem_unit::MessageKind;
 use nv_code::computed_costs;
 
 use crate::compile::unit::{CompileError, Failure, Target};
+use batch::{Batch, batches};
 use compare::Terms;
 use measure::canonical;
+use subjects::reads;
 
 pub use budget::{Budget, cost_of};
 pub use combine::{Combined, combine};
@@ -49,6 +49,7 @@ pub use measure::{Function, Measured};
 pub use occupancy::{Occupancy, occupancy};
 pub use overlay::{Mirror, Overlay};
 pub use results::Comparer;
+pub use subjects::{Subject, Subjects};
 
 /// Assumed size of an element, if only the object's size is known.
 const ELEMENT_BYTES: u64 = 4;
@@ -67,25 +68,10 @@ pub trait OverlaySource: Sync {
     }
 }
 
-/// A unit for a target, as compiled without edits.
-pub struct Subject<'a> {
-    pub unit: &'a TranslationUnit,
-    pub target: &'a Target,
-    /// The actual architecture, which a rescue may have raised.
-    pub architecture: &'a str,
-    /// Input files that may be edited, with normalized paths.
-    pub dependencies: &'a [PathBuf],
-    /// Its files in the version that was compiled.
-    pub files: &'a Lazy<AsCompiled>,
-    pub before: &'a Measured,
-    /// Cost of compiling it, in compilations of small files.
-    pub cost: u64,
-}
-
 /// Settings of the verification.
 #[derive(Clone, Copy)]
 pub struct Prover<'a> {
-    pub subjects: &'a [Subject<'a>],
+    pub subjects: &'a Subjects<'a>,
     pub source: &'a dyn OverlaySource,
     pub root: &'a std::path::Path,
     pub threads: usize,
@@ -282,83 +268,37 @@ fn candidate_of<'d>(
         diagnostic: index,
         suggestion,
         evidence,
-        subjects: readers(&suggestion.edits, prover),
+        subjects: prover.subjects.readers(&suggestion.edits),
         kernels: evidence.kernels.iter().map(|kernel| kernel.mangled.as_str()).collect(),
     })
 }
 
-/// The subjects that read an edited file.
-fn readers(edits: &[Edit], prover: &Prover<'_>) -> Vec<usize> {
-    let reads = |subject: &Subject<'_>| edits.iter().any(|edit| reads(subject, edit));
-    (0..prover.subjects.len()).filter(|index| reads(&prover.subjects[*index])).collect()
-}
-
-fn reads(subject: &Subject<'_>, edit: &Edit) -> bool {
-    let path = &edit.span.file.path;
-    let is_own = match &subject.unit.code {
-        UnitCode::CudaFile { file, .. } => file.path == *path,
-        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.touches(&edit.span),
-        // Precompiled machine code does not change.
-        UnitCode::Machine(_) => return false,
-    };
-    is_own || (!subject.dependencies.is_empty() && subject.dependencies.contains(&normalize(path)))
-}
-
 /// Tries candidates together, and those with an unclear result alone.
 fn try_all(candidates: &[Candidate<'_>], prover: &Prover<'_>, tally: &mut Tally) -> Vec<Verdict> {
-    let everything: Vec<usize> = (0..candidates.len()).collect();
     let mut outcomes: Vec<Verdict> = candidates.iter().map(|_| Verdict::Open).collect();
-    let batches = batches(candidates, &everything);
-    try_batches(candidates, &batches, prover, tally, &mut outcomes);
-    let unclear = |outcome: &Verdict| matches!(outcome, Verdict::Unclear);
-    let alone: Vec<Vec<usize>> =
-        everything.into_iter().filter(|index| unclear(&outcomes[*index])).map(|it| vec![it]).collect();
+    try_batches(candidates, &batches(candidates), prover, tally, &mut outcomes);
+    let is_unclear = |index: &usize| matches!(outcomes[*index], Verdict::Unclear);
+    let unclear = (0..candidates.len()).filter(is_unclear);
+    let alone: Vec<Batch> = unclear.map(|index| Batch::of(&[index], candidates)).collect();
     try_batches(candidates, &alone, prover, tally, &mut outcomes);
     outcomes
 }
 
-/// Groups candidates into batches for one compilation each. Candidates of a batch that share a unit must change nothing
-/// but their own kernels, and have neither edits that touch nor a kernel in common.
-fn batches(candidates: &[Candidate<'_>], chosen: &[usize]) -> Vec<Vec<usize>> {
-    let mut batches: Vec<Vec<usize>> = Vec::new();
-    for index in chosen {
-        let fits = |batch: &Vec<usize>| batch.iter().all(|other| may_share(&candidates[*index], &candidates[*other]));
-        match batches.iter_mut().find(|batch| fits(batch)) {
-            Some(batch) => batch.push(*index),
-            None => batches.push(vec![*index]),
-        }
-    }
-    batches
-}
-
-fn may_share(one: &Candidate<'_>, other: &Candidate<'_>) -> bool {
-    let is_apart = one.subjects.iter().all(|subject| !other.subjects.contains(subject));
-    let are_local = one.suggestion.is_within_kernel && other.suggestion.is_within_kernel;
-    let edits = || one.suggestion.edits.iter();
-    let touches =
-        edits().any(|edit| other.suggestion.edits.iter().any(|second| edit::conflict(edit, second) || edit == second));
-    is_apart || (are_local && !touches && one.kernels.is_disjoint(&other.kernels))
-}
-
 fn try_batches(
     candidates: &[Candidate<'_>],
-    batches: &[Vec<usize>],
+    batches: &[Batch],
     prover: &Prover<'_>,
     tally: &mut Tally,
     outcomes: &mut [Verdict],
 ) {
-    let mut tasks: Vec<(usize, usize)> = Vec::new();
-    for (number, batch) in batches.iter().enumerate() {
-        let subjects: BTreeSet<usize> = batch.iter().flat_map(|index| candidates[*index].subjects.clone()).collect();
-        tasks.extend(subjects.into_iter().map(|subject| (number, subject)));
-    }
-    let results = run(candidates, batches, &tasks, prover);
+    let results = run(candidates, batches, prover);
     tally.compilations += results.values().filter(|result| result.is_some()).count();
     tally.interrupted |= is_cancelled(results.values());
     for (number, batch) in batches.iter().enumerate() {
-        for index in batch {
+        for index in &batch.members {
             let of_subject = |subject: usize| results.get(&(number, subject)).and_then(Option::as_ref);
-            outcomes[*index] = outcome(&candidates[*index], batch, candidates, &of_subject, prover);
+            let peers = batch.peers(&candidates[*index]);
+            outcomes[*index] = outcome(&candidates[*index], &peers, candidates, &of_subject, prover);
         }
     }
 }
@@ -368,37 +308,34 @@ fn is_cancelled<'r>(mut results: impl Iterator<Item = &'r Compilation>) -> bool 
     results.any(|result| matches!(result, Some(Err(failure)) if is_cancelled(failure)))
 }
 
-/// Compiles all tasks, each a batch for a subject, on several threads.
-fn run(
-    candidates: &[Candidate<'_>],
-    batches: &[Vec<usize>],
-    tasks: &[(usize, usize)],
-    prover: &Prover<'_>,
-) -> BTreeMap<(usize, usize), Compilation> {
+/// Compiles each subject of each batch, on several threads.
+fn run(candidates: &[Candidate<'_>], batches: &[Batch], prover: &Prover<'_>) -> BTreeMap<(usize, usize), Compilation> {
     let mut results: BTreeMap<(usize, usize), Compilation> = BTreeMap::new();
     let mut open = Vec::new();
+    let tasks = batches.iter().enumerate().flat_map(|(number, batch)| batch.subjects().map(move |it| (number, it)));
     // The budget is spent in the order of the tasks, so that the result does not depend on the timing of threads.
     for task in tasks {
         let subject = &prover.subjects[task.1];
-        let edits = batches[task.0].iter().flat_map(|index| &candidates[*index].suggestion.edits);
+        let members = || batches[task.0].on(task.1).iter().map(|index| &candidates[*index]);
+        let edits = members().flat_map(|candidate| &candidate.suggestion.edits);
         let edits: Vec<&Edit> = edits.filter(|edit| reads(subject, edit)).collect();
         let mut overlay = Overlay::new(subject.unit, prover.root, subject.dependencies, &edits);
         if let Some(overlay) = &mut overlay {
-            overlay.threads = threads(batches[task.0].iter().map(|index| &candidates[*index]));
+            overlay.threads = threads(members());
         }
         let known = overlay.as_ref().and_then(|overlay| prover.source.measured(overlay, subject.target));
         match (overlay, known) {
-            (_, Some(known)) => drop(results.insert(*task, Some(known))),
-            (Some(overlay), None) if prover.budget.take(subject.cost) => open.push((*task, overlay)),
+            (_, Some(known)) => drop(results.insert(task, Some(known))),
+            (Some(overlay), None) if prover.budget.take(subject.cost) => open.push((task, overlay)),
             // The budget is exhausted, or the edits do not apply to the files of the unit.
-            _ => drop(results.insert(*task, None)),
+            _ => drop(results.insert(task, None)),
         }
     }
     compile(open, results, prover)
 }
 
 /// By kernel, the block size that the edits rely on.
-fn threads<'c>(candidates: impl Iterator<Item = &'c Candidate<'c>>) -> BTreeMap<String, u32> {
+fn threads<'c, 'd: 'c>(candidates: impl Iterator<Item = &'c Candidate<'d>>) -> BTreeMap<String, u32> {
     let counted = candidates.filter_map(|candidate| Some((candidate.suggestion.threads?, candidate)));
     counted
         .flat_map(|(threads, candidate)| candidate.kernels.iter().map(move |kernel| (canonical(kernel), threads)))
@@ -434,16 +371,16 @@ fn measure(overlay: &Overlay<'_>, subject: &Subject<'_>, prover: &Prover<'_>) ->
 
 fn outcome<'r>(
     candidate: &Candidate<'_>,
-    batch: &[usize],
+    peers: &[usize],
     candidates: &[Candidate<'_>],
     result: &dyn Fn(usize) -> Option<&'r Result<Measured, Box<Failure>>>,
     prover: &Prover<'_>,
 ) -> Verdict {
     let mut verified: BTreeMap<(&str, &str), Vec<VerifiedKernel>> = BTreeMap::new();
-    // Kernels of the other candidates in the batch are judged with those.
-    let kernels = batch.iter().flat_map(|index| candidates[*index].kernels.iter());
+    // Kernels of the other candidates in the same compilations are judged with those.
+    let kernels = peers.iter().flat_map(|index| candidates[*index].kernels.iter());
     let spared: BTreeSet<String> = kernels.map(|kernel| canonical(kernel)).collect();
-    let failed = |fault| if batch.len() > 1 { Verdict::Unclear } else { Verdict::Refuted(fault) };
+    let failed = |fault| if peers.len() > 1 { Verdict::Unclear } else { Verdict::Refuted(fault) };
     for index in &candidate.subjects {
         let subject = &prover.subjects[*index];
         let after = match result(*index) {

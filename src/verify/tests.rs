@@ -1,12 +1,13 @@
 //! An edit that computes something else, from the suggestion to what the run counts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cuda_toolkit::{Toolkit, Version};
 use lmem_base::diagnostic::{Code, FlagOrigin, Help, Label, ResourceUsage, Severity};
 use lmem_base::source::{SourceFile, Span};
-use lmem_unit::{Artifacts, NvccFlags};
+use lmem_base::stored::Lazy;
+use lmem_unit::{Artifacts, AsCompiled, NvccFlags, TranslationUnit, UnitCode};
 
 use super::results::Original;
 use super::*;
@@ -139,7 +140,7 @@ fn proven(edits: &[&str]) -> (Diagnostic, Tally) {
     };
     let source = Compiler { comparer: Comparer::default(), original: Original::of(&artifacts()) };
     let prover = Prover {
-        subjects: &[subject],
+        subjects: &Subjects::new(vec![subject]),
         source: &source,
         root: Path::new(""),
         threads: 1,

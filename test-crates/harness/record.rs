@@ -158,7 +158,14 @@ impl<'a> Record<'a> {
         if entry.refused {
             let error = CompileError::Refused { architecture: entry.architecture };
             let ptx = Some(here(&ptx)).filter(|ptx| !ptx.is_empty());
-            return Ok(Err(Box::new(Failure { error, messages, rescues: entry.rescues, ptx, read: None })));
+            return Ok(Err(Box::new(Failure {
+                error,
+                messages,
+                rescues: entry.rescues,
+                ptx,
+                read: None,
+                absent: None,
+            })));
         }
         let cubin = read("cubin")?.clone();
         let recorded = recording_folder(&self.test_crate.name).to_string_lossy().into_owned();
@@ -193,7 +200,14 @@ impl ArtifactSource for Record<'_> {
             Err(problem) => {
                 self.problems.lock().expect("no thread has panicked").push(problem.clone());
                 let error = CompileError::Io { what: "record".to_string(), message: problem };
-                Err(Box::new(Failure { error, messages: Vec::new(), rescues: Vec::new(), ptx: None, read: None }))
+                Err(Box::new(Failure {
+                    error,
+                    messages: Vec::new(),
+                    rescues: Vec::new(),
+                    ptx: None,
+                    read: None,
+                    absent: None,
+                }))
             }
         }
     }

@@ -187,7 +187,7 @@ impl MappedText {
     pub fn touches(&self, span: &Span) -> bool {
         self.segments.iter().any(|segment| {
             let source = &segment.source;
-            source.file.path == span.file.path && source.start <= span.end && span.start <= source.end
+            source.start <= span.end && span.start <= source.end && source.file.path == span.file.path
         })
     }
 

@@ -46,7 +46,7 @@ const QUESTIONS: [&str; 3] = ["atom.", "ld.volatile", "ld.relaxed"];
 /// Whether the unit's text, its PTX, or the Rust file that compiles or launches it speaks of blocks that wait for each
 /// other.
 pub fn must_be_resident(cx: &LintContext<'_>) -> bool {
-    waits(cx.unit.ptx_text()) || texts(cx.unit.unit).into_iter().any(mentions)
+    cx.unit.has_waiting_blocks(|| waits(cx.unit.ptx_text()) || texts(cx.unit.unit).into_iter().any(mentions))
 }
 
 fn waits(ptx: &str) -> bool {
