@@ -640,7 +640,8 @@ mod tests {
             code: UnitCode::CudaText { text: MappedText::default(), options },
             ..unit(&[])
         };
-        let failure = |error| Failure { error, messages: Vec::new(), rescues: Vec::new(), ptx: None, read: None };
+        let failure =
+            |error| Failure { error, messages: Vec::new(), rescues: Vec::new(), ptx: None, read: None, absent: None };
         let refused = failure(CompileError::Refused { architecture: "sm_80".to_string() });
         let silent = failure(CompileError::Silent { program: "NVRTC".to_string(), code: 1, output: String::new() });
         let timed_out = failure(CompileError::TimedOut { program: "NVRTC".to_string(), seconds: 1 });
