@@ -1,18 +1,17 @@
 //! Caches failed compilations as well: a text that was rejected is rejected again, so without an entry every run would
 //! compile it until someone changes it. They stay on this machine: another one may have another host compiler.
 
-use std::path::Path;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
 use lmem_unit::CompilerMessage;
 
-use super::{Cache, Key, Moved};
+use super::{Cache, Key, Moved, Origin};
 use crate::compile::unit::{CompileError, Failure};
 
 /// Changed whenever entries of older versions of this tool must not be read.
-const FAILURE_FORMAT: &str = "cargo-lmem failures 1";
+const FAILURE_FORMAT: &str = "cargo-lmem failures 2";
 
 #[derive(Serialize, Deserialize)]
 struct Refusal {
@@ -47,12 +46,15 @@ impl Cache {
     ///
     /// # Errors
     /// The entry cannot be written; the run continues without it.
-    pub fn put_failure(&self, unit: &Key, failure: &Failure, toolkit: &Path, since: SystemTime) -> std::io::Result<()> {
+    pub fn put_failure(&self, origin: Origin<'_>, failure: &Failure, since: SystemTime) -> std::io::Result<()> {
+        let Origin { key: unit_key, unit, toolkit } = origin;
         let (CompileError::Refused { architecture }, Some(read)) = (&failure.error, failure.lasting_inputs()) else {
             return Ok(());
         };
-        let Some(paths) = self.unchanged(read, toolkit, since) else { return Ok(()) };
-        let Some((entry, _)) = self.inputs.add(&key(unit), &paths, self.own_place())? else { return Ok(()) };
+        let Some((paths, sought)) = self.unchanged(unit_key, unit, read, toolkit, since) else { return Ok(()) };
+        let Some((entry, _)) = self.inputs.add(&key(unit_key), &paths, &sought, self.own_place())? else {
+            return Ok(());
+        };
         let refusal = Refusal {
             root: self.root.clone(),
             architecture: architecture.clone(),

@@ -7,11 +7,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
+use walkdir::WalkDir;
 
 use super::hashes::Hashes;
+use super::sought::Sought;
 use super::store::{Key, Store};
 
 /// Placeholder for the workspace's root in stored paths.
@@ -19,6 +21,9 @@ const ROOT: &str = "$ROOT";
 
 /// Limit on lists per key. Several come from headers that are selected by flags outside the key, or from branches.
 const MAX_LISTS: usize = 6;
+
+/// Limit on names in folders that hide the system's.
+const MAX_HIDING: usize = 2000;
 
 /// Stands for the content of a missing file.
 const NONE: &str = "-";
@@ -30,13 +35,28 @@ struct List {
     inside: Vec<String>,
     /// The name of the list of all other files.
     outside: Option<String>,
+    /// Folders below the root in which headers would hide the system's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    folders: Vec<String>,
+    /// The entry holds for this root alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_placed: bool,
 }
+
+/// A folder's entries, and whether each is a folder.
+type Names = Vec<(String, bool)>;
 
 /// File lists of one run.
 #[derive(Default)]
 pub struct Inputs {
     /// Content hashes of the lists of outside files, by name.
     outside: Mutex<HashMap<String, Option<String>>>,
+    /// Names by which the headers among outside files may be included, by the name of their list.
+    outside_names: Mutex<HashMap<String, Arc<HashSet<String>>>>,
+    /// The same of the toolkits' headers.
+    toolkit_names: Mutex<HashSet<String>>,
+    /// Entries of folders.
+    entries: Mutex<HashMap<PathBuf, Arc<Names>>>,
     /// Lists of outside files that were there before this run, and that the remote cache has been sent.
     sent: Mutex<HashSet<String>>,
 }
@@ -92,12 +112,20 @@ impl Inputs {
     ///
     /// # Errors
     /// The list cannot be written.
-    pub fn add(&self, key: &Key, paths: &[PathBuf], here: Here<'_>) -> std::io::Result<Option<(Key, String)>> {
+    pub fn add(
+        &self,
+        key: &Key,
+        paths: &[PathBuf],
+        sought: &Sought,
+        here: Here<'_>,
+    ) -> std::io::Result<Option<(Key, String)>> {
         let (inside, outside): (Vec<&PathBuf>, Vec<&PathBuf>) =
             paths.iter().partition(|path| path.starts_with(here.root));
         let list = List {
             inside: inside.into_iter().map(|path| Portable(here.root).path(path)).collect(),
             outside: self.add_outside(&outside, here)?,
+            folders: sought.folders.iter().map(|folder| Portable(here.root).path(folder)).collect(),
+            is_placed: sought.is_placed,
         };
         let Some(contents) = self.contents(&list, here) else { return Ok(None) };
         let mut lists = lists(here.store.read_here(&lists_key(key)));
@@ -140,7 +168,63 @@ impl Inputs {
         if let Some(outside) = &list.outside {
             parts.push(self.outside(outside, here)?);
         }
+        for folder in &list.folders {
+            let hiding = self.hiding(&Portable(here.root).absolute(folder), list.outside.as_deref())?;
+            parts.extend([folder.clone(), hiding]);
+        }
+        if list.is_placed {
+            parts.push(here.root.to_string_lossy().into_owned());
+        }
         Some(lmem_base::digest::name_of(parts.iter().map(String::as_str)))
+    }
+
+    /// Headers of a toolkit are sought in the folders of the command line first.
+    pub fn add_toolkit(&self, folders: &[PathBuf]) {
+        let names = folders.iter().flat_map(|folder| self.entries(folder).iter().cloned().collect::<Vec<_>>());
+        let names: Vec<String> = names.map(|(name, _)| name).collect();
+        if let Ok(mut known) = self.toolkit_names.lock() {
+            known.extend(names);
+        }
+    }
+
+    /// A digest of what in a folder has the name of a header of the toolkit or the system, or of a folder of such;
+    /// `None` if there is too much of it.
+    fn hiding(&self, folder: &Path, outside: Option<&str>) -> Option<String> {
+        let entries = self.entries(folder);
+        let known = outside.and_then(|name| self.outside_names.lock().ok()?.get(name).cloned());
+        let toolkit = self.toolkit_names.lock().ok()?;
+        let is_known =
+            |name: &String| toolkit.contains(name) || known.as_ref().is_some_and(|known| known.contains(name));
+        let mut found = Vec::new();
+        for (name, is_folder) in entries.iter().filter(|(name, _)| is_known(name)) {
+            found.push(name.clone());
+            if *is_folder {
+                let below = WalkDir::new(folder.join(name)).sort_by_file_name().into_iter().flatten();
+                found.extend(below.take(MAX_HIDING).map(|entry| entry.path().to_string_lossy().into_owned()));
+            }
+            if found.len() > MAX_HIDING {
+                return None;
+            }
+        }
+        let relative = |name: &String| name.strip_prefix(&*folder.to_string_lossy()).unwrap_or(name).to_string();
+        let found: Vec<String> = found.iter().map(relative).collect();
+        Some(lmem_base::digest::name_of(found.iter().map(String::as_str)))
+    }
+
+    /// The entries of a folder, sorted; none of a missing one.
+    fn entries(&self, folder: &Path) -> Arc<Names> {
+        if let Some(known) = self.entries.lock().ok().and_then(|known| known.get(folder).cloned()) {
+            return known;
+        }
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let named = entries.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.path().is_dir()));
+        let mut names: Names = named.collect();
+        names.sort();
+        let names = Arc::new(names);
+        if let Ok(mut known) = self.entries.lock() {
+            known.insert(folder.to_path_buf(), Arc::clone(&names));
+        }
+        names
     }
 
     /// The digest of the files in a list of outside files.
@@ -151,6 +235,8 @@ impl Inputs {
         let paths = here.store.read(&Key::named(name)?);
         let paths: Option<Vec<String>> = paths.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let digest = paths.map(|paths| {
+            let names = Arc::new(paths.iter().flat_map(|path| included_as(path)).collect());
+            self.outside_names.lock().ok().map(|mut known| known.insert(name.to_string(), names));
             let hash = |path: &String| here.hashes.of(Path::new(path)).unwrap_or_else(|| NONE.to_string());
             let parts: Vec<String> = paths.iter().flat_map(|path| [path.clone(), hash(path)]).collect();
             lmem_base::digest::name_of(parts.iter().map(String::as_str))
@@ -158,6 +244,12 @@ impl Inputs {
         self.outside.lock().ok()?.insert(name.to_string(), digest.clone());
         digest
     }
+}
+
+/// The names that an `#include` of a header may start with: those of the folders below `include`, and its own.
+fn included_as(path: &str) -> impl Iterator<Item = String> {
+    let below = path.split_once("/include/").map_or("", |(_, below)| below);
+    below.split('/').filter(|name| !name.is_empty()).map(str::to_string)
 }
 
 /// The lists of a key that the remote cache has and the folder does not. The folder then has all of them.

@@ -10,6 +10,7 @@ mod failures;
 mod hashes;
 mod inputs;
 pub mod remote;
+mod sought;
 mod store;
 mod times;
 
@@ -31,13 +32,14 @@ use crate::compile::unit::Target;
 use crate::verify::overlay::Overlay;
 use hashes::Hashes;
 use inputs::{Here, Inputs, Portable};
+use sought::Sought;
 use times::Times;
 
 pub use cargo::CargoMemory;
 pub use store::{Key, MAX_VARIABLE, Store, bytes_below, clear, limit, usage};
 
 /// Changed whenever entries of older versions of this tool must not be read.
-const FORMAT: &str = "cargo-lmem artifacts 6";
+const FORMAT: &str = "cargo-lmem artifacts 7";
 /// The same for the figures of edited units.
 const OVERLAY_FORMAT: &str = "cargo-lmem figures 7";
 /// The same for results derived from artifacts and from Rust code; their keys include the program itself.
@@ -59,6 +61,8 @@ pub struct Cache {
     toolkits: Mutex<HashMap<PathBuf, String>>,
     /// Digests of the inputs of this run's units, by artifact key.
     contents: Mutex<HashMap<Key, String>>,
+    /// What this run's units depend on besides what was read, by artifact key; `None` if it cannot be told.
+    sought: Mutex<HashMap<Key, Option<Sought>>>,
     /// Files that results have spans in.
     sources: Mutex<HashMap<PathBuf, (StoredFile, Arc<SourceFile>)>>,
     program: OnceLock<Option<String>>,
@@ -81,6 +85,15 @@ struct ResultHead {
     contents: Option<String>,
 }
 
+/// The compilation that a result is derived from.
+#[derive(Clone, Copy)]
+pub struct Origin<'a> {
+    /// Of the artifacts.
+    pub key: &'a Key,
+    pub unit: &'a TranslationUnit,
+    pub toolkit: &'a Path,
+}
+
 impl Cache {
     /// The cache in `folder`, which is created at the first write, for files below `root`.
     pub fn new(folder: PathBuf, root: &Path) -> Self {
@@ -96,6 +109,7 @@ impl Cache {
             times,
             toolkits: Mutex::default(),
             contents: Mutex::default(),
+            sought: Mutex::default(),
             sources: Mutex::default(),
             program: OnceLock::new(),
         }
@@ -186,9 +200,14 @@ impl Cache {
     /// The toolkit's fingerprint. It requires reading files, so it is computed once for all units.
     fn fingerprint(&self, toolkit: &Toolkit) -> String {
         match self.toolkits.lock() {
-            Ok(mut known) => known.entry(toolkit.root.clone()).or_insert_with(|| toolkit.fingerprint()).clone(),
+            Ok(mut known) => known.entry(toolkit.root.clone()).or_insert_with(|| self.meet(toolkit)).clone(),
             Err(_) => toolkit.fingerprint(),
         }
+    }
+
+    fn meet(&self, toolkit: &Toolkit) -> String {
+        self.inputs.add_toolkit(&toolkit.include_dirs());
+        toolkit.fingerprint()
     }
 
     fn here(&self) -> Portable<'_> {
@@ -242,24 +261,50 @@ impl Cache {
     ///
     /// # Errors
     /// The entry cannot be written; the run continues without it.
-    pub fn put(&self, key: &Key, artifacts: &Artifacts, toolkit: &Path, since: SystemTime) -> std::io::Result<()> {
-        let Some(paths) = self.unchanged(&artifacts.dependencies, toolkit, since) else { return Ok(()) };
-        let Some((entry_key, contents)) = self.inputs.add(key, &paths, self.place())? else { return Ok(()) };
+    pub fn put(&self, origin: Origin<'_>, artifacts: &Artifacts, since: SystemTime) -> std::io::Result<()> {
+        let Origin { key, unit, toolkit } = origin;
+        let Some((paths, sought)) = self.unchanged(key, unit, &artifacts.dependencies, toolkit, since) else {
+            return Ok(());
+        };
+        let Some((entry_key, contents)) = self.inputs.add(key, &paths, &sought, self.place())? else { return Ok(()) };
         let entry = Entry { root: self.root.clone(), artifacts: artifacts.clone() };
         self.store.write(&entry_key, &encode(entry)?)?;
         self.note_contents(key, &contents);
         Ok(())
     }
 
-    /// The files that a compiler read, except the toolkit's own; `None` if one changed after `since`.
-    fn unchanged(&self, read: &[PathBuf], toolkit: &Path, since: SystemTime) -> Option<Vec<PathBuf>> {
+    /// The files that a compiler read for a unit, except the toolkit's own, and those that it looked for; `None` if one
+    /// changed after `since`.
+    fn unchanged(
+        &self,
+        key: &Key,
+        unit: &TranslationUnit,
+        read: &[PathBuf],
+        toolkit: &Path,
+        since: SystemTime,
+    ) -> Option<(Vec<PathBuf>, Sought)> {
         let toolkit = normalize(toolkit);
         let paths = read.iter().map(|path| normalize(path));
         let mut paths: Vec<PathBuf> = paths.filter(|path| !path.starts_with(&toolkit)).collect();
         paths.sort();
         paths.dedup();
-        let is_known = |path: &PathBuf| self.hashes.of(path).is_some() && self.hashes.is_older_than(path, since);
-        paths.iter().all(is_known).then_some(paths)
+        if !paths.iter().all(|path| self.hashes.of(path).is_some()) {
+            return None;
+        }
+        let sought = self.sought(key, unit, &paths, &toolkit)?;
+        paths.extend(sought.paths.iter().cloned());
+        paths.sort();
+        paths.iter().all(|path| self.hashes.is_older_than(path, since)).then_some((paths, sought))
+    }
+
+    /// What a unit depends on besides the files that were read for it: sorted, and without the toolkit's.
+    fn sought(&self, key: &Key, unit: &TranslationUnit, read: &[PathBuf], toolkit: &Path) -> Option<Sought> {
+        if let Some(known) = self.sought.lock().ok()?.get(key) {
+            return known.clone();
+        }
+        let sought = Sought::of(unit, read, toolkit, &self.root);
+        self.sought.lock().ok()?.insert(key.clone(), sought.clone());
+        sought
     }
 
     /// The key for a result that this program derives from some inputs; `None` if the program cannot identify its own
@@ -318,13 +363,13 @@ impl Cache {
     pub fn keep_result(
         &self,
         key: &Key,
-        unit: Option<&Key>,
+        origin: Option<Origin<'_>>,
         value: &impl Serialize,
         paths: impl IntoIterator<Item = PathBuf>,
         since: SystemTime,
     ) -> std::io::Result<()> {
-        let contents = unit.and_then(|unit| self.contents.lock().ok()?.get(unit).cloned());
-        if unit.is_some() && contents.is_none() {
+        let contents = origin.and_then(|origin| self.contents.lock().ok()?.get(origin.key).cloned());
+        if origin.is_some() && contents.is_none() {
             return Ok(());
         }
         let (value, files) = stored::write(value)?;
@@ -332,10 +377,18 @@ impl Cache {
         let mut paths: Vec<PathBuf> = paths.into_iter().map(|path| normalize(&path)).chain(named).collect();
         paths.sort();
         paths.dedup();
+        let sought = match origin {
+            Some(Origin { key, unit, toolkit }) => self.sought(key, unit, &paths, &normalize(toolkit)),
+            None => Some(Sought::default()),
+        };
+        let Some(sought) = sought else { return Ok(()) };
+        paths.extend(sought.paths.iter().cloned());
+        paths.sort();
+        paths.dedup();
         if !paths.iter().all(|path| self.hashes.is_older_than(path, since)) {
             return Ok(());
         }
-        let Some((entry_key, _)) = self.inputs.add(key, &paths, self.place())? else { return Ok(()) };
+        let Some((entry_key, _)) = self.inputs.add(key, &paths, &sought, self.place())? else { return Ok(()) };
         let files = files.iter().map(|file| self.stored(file)).collect();
         let head = serde_json::to_vec(&ResultHead { root: self.root.clone(), files, contents })?;
         self.store.write(&entry_key, &joined(head, &value))

@@ -1,6 +1,8 @@
 use std::collections::BTreeSet;
 
+use lmem_base::diagnostic::FlagOrigin;
 use lmem_project::discover::Remember as _;
+use lmem_unit::NvccFlags;
 
 use super::*;
 use crate::compile::unit::{CompileError, Failure};
@@ -28,8 +30,40 @@ impl Workspace {
     }
 
     fn put(&self, artifacts: &Artifacts) {
-        self.cache().put(&key(), artifacts, Path::new("/toolkit"), later()).unwrap();
+        self.put_of(&self.unit("int main_unit;", &[]), artifacts);
     }
+
+    fn put_of(&self, unit: &TranslationUnit, artifacts: &Artifacts) {
+        self.cache().put(origin(&key(), unit), artifacts, later()).unwrap();
+    }
+
+    fn unit(&self, text: &str, arguments: &[&str]) -> TranslationUnit {
+        let path = self.folder.path().join("a.cu");
+        fs_err::write(&path, text).unwrap();
+        let file = SourceFile::read(&path, self.folder.path()).unwrap();
+        let arguments = arguments.iter().map(|argument| argument.to_string()).collect();
+        TranslationUnit {
+            name: "a.cu".into(),
+            package: None,
+            base: self.folder.path().to_path_buf(),
+            code: UnitCode::CudaFile { file, flags: NvccFlags::new(arguments, FlagOrigin::Config) },
+            use_site: None,
+            included_at: None,
+            launches: Vec::new(),
+            shared: Vec::new(),
+        }
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+        fs_err::write(&path, text).unwrap();
+        path
+    }
+}
+
+fn origin<'a>(key: &'a Key, unit: &'a TranslationUnit) -> Origin<'a> {
+    Origin { key, unit, toolkit: Path::new("/toolkit") }
 }
 
 fn key() -> Key {
@@ -61,7 +95,8 @@ fn what_was_put_comes_back_while_dependencies_are_the_same() {
 fn files_that_change_during_a_compilation_leave_no_entry() {
     let workspace = workspace();
     let before = SystemTime::now() - Duration::from_secs(60);
-    workspace.cache().put(&key(), &workspace.artifacts(), Path::new("/toolkit"), before).unwrap();
+    let unit = workspace.unit("", &[]);
+    workspace.cache().put(origin(&key(), &unit), &workspace.artifacts(), before).unwrap();
     assert_eq!(workspace.cache().get(&key()), None);
 }
 
@@ -94,6 +129,56 @@ fn results_hold_while_what_was_asked_for_is_the_same() {
     assert!(found().is_some());
     fs_err::write(&workspace.header, "int y;").unwrap();
     assert_eq!(found(), None);
+}
+
+/// A compiler finds a new file before those that it found, or by a question that had no answer.
+#[test]
+fn a_file_that_was_sought_in_vain_is_an_input() {
+    let cases: [(&str, &str); 8] = [
+        ("#include \"b/z.cuh\"\n", "b/z.cuh"),
+        ("#include <z.cuh>\n", "one/z.cuh"),
+        ("#if __has_include(\"x.h\")\n#endif\n", "x.h"),
+        ("#if __has_include(<x.h>)\n#endif\n", "one/x.h"),
+        ("#define H \"x.h\"\n#if __has_include(H)\n#endif\n", "x.h"),
+        ("#define STRING(x) #x\n#include STRING(z.cuh)\n", "one/z.cuh"),
+        // The toolkit's and the system's own headers ask in these folders, too.
+        ("#include <vector>\n", "one/bits/types.h"),
+        ("#include <vector>\n", "one/toolkit.h"),
+    ];
+    for (text, new) in cases {
+        let (workspace, system) = (workspace(), workspace());
+        let toolkit = system.write("toolkit/toolkit.h", "");
+        let read = vec![workspace.write("two/z.cuh", "// found"), system.write("include/bits/types.h", "")];
+        workspace.write("one/other.h", "");
+        let unit = workspace.unit(text, &["-Ione", "-I", "two"]);
+        let artifacts = Artifacts { dependencies: read, ..workspace.artifacts() };
+        workspace.put_of(&unit, &artifacts);
+        let found = || {
+            let cache = workspace.cache();
+            cache.inputs.add_toolkit(&[toolkit.parent().unwrap().to_path_buf()]);
+            cache.get(&key()).is_some()
+        };
+        workspace.put_of(&unit, &artifacts);
+        // Where macros make the name, each new file counts, and the cache lies in the same folder here.
+        if !text.contains("STRING") {
+            workspace.write("elsewhere/z.cuh", "");
+            workspace.write("one/unrelated.h", "");
+            assert!(found(), "{text}");
+        }
+        let path = workspace.write(new, "");
+        assert!(!found(), "{text}");
+        fs_err::remove_file(path).unwrap();
+    }
+}
+
+#[test]
+fn a_text_that_asks_for_its_own_path_holds_for_one_place() {
+    for (text, holds) in [("auto path = __FILE__;\n", false), ("int x;\n", true)] {
+        let (old, new) = (workspace(), workspace());
+        old.put_of(&old.unit(text, &[]), &old.artifacts());
+        let moved = Cache::new(old.folder.path().join("cache"), new.folder.path());
+        assert_eq!((moved.get(&key()).is_some(), old.cache().get(&key()).is_some()), (holds, true), "{text}");
+    }
 }
 
 #[test]
@@ -144,7 +229,8 @@ fn refused(workspace: &Workspace) -> Failure {
 fn a_failure_comes_back_while_its_files_are_the_same() {
     let workspace = workspace();
     let failure = refused(&workspace);
-    workspace.cache().put_failure(&key(), &failure, Path::new("/toolkit"), later()).unwrap();
+    let unit = workspace.unit("", &[]);
+    workspace.cache().put_failure(origin(&key(), &unit), &failure, later()).unwrap();
     let found = workspace.cache().failure(&key()).unwrap();
     assert_eq!((&found.messages, &found.rescues, &found.ptx), (&failure.messages, &failure.rescues, &failure.ptx));
     assert!(matches!(found.error, CompileError::Refused { architecture } if architecture == "sm_90"));
@@ -160,7 +246,8 @@ fn a_failure_for_want_of_time_is_not_kept() {
     let workspace = workspace();
     let timed_out = CompileError::TimedOut { program: "nvcc".into(), seconds: 60 };
     let failure = Failure { error: timed_out, ..refused(&workspace) };
-    workspace.cache().put_failure(&key(), &failure, Path::new("/toolkit"), later()).unwrap();
+    let unit = workspace.unit("", &[]);
+    workspace.cache().put_failure(origin(&key(), &unit), &failure, later()).unwrap();
     assert!(workspace.cache().failure(&key()).is_none());
 }
 
@@ -198,7 +285,7 @@ impl Workspace {
         fs_err::write(&self.header, header).unwrap();
         let (cache, remote) = self.shared(folder);
         assert_eq!(cache.get(&key()), None);
-        cache.put(&key(), artifacts, Path::new("/toolkit"), later()).unwrap();
+        cache.put(origin(&key(), &self.unit("", &[])), artifacts, later()).unwrap();
         assert_eq!(remote.settle(Duration::from_secs(60)), None);
     }
 }
@@ -260,7 +347,7 @@ fn an_older_cache_is_shared_as_soon_as_there_is_a_place() {
     let (folder, [one, two]) = shared_by_two();
     one.put(&one.artifacts());
     let (cache, remote) = one.shared(&folder);
-    cache.put(&key(), &one.artifacts(), Path::new("/toolkit"), later()).unwrap();
+    cache.put(origin(&key(), &one.unit("", &[])), &one.artifacts(), later()).unwrap();
     assert_eq!(remote.settle(Duration::from_secs(60)), None);
     assert_eq!(two.shared(&folder).0.get(&key()), Some(two.artifacts()));
 }
@@ -269,7 +356,7 @@ fn an_older_cache_is_shared_as_soon_as_there_is_a_place() {
 fn refusals_and_notes_of_a_machine_stay_there() {
     let (folder, [one, _]) = shared_by_two();
     let (cache, remote) = one.shared(&folder);
-    cache.put_failure(&key(), &refused(&one), Path::new("/toolkit"), later()).unwrap();
+    cache.put_failure(origin(&key(), &one.unit("", &[])), &refused(&one), later()).unwrap();
     cache.finish();
     assert_eq!(remote.settle(Duration::from_secs(60)), None);
     assert!(cache.failure(&key()).is_some());

@@ -24,7 +24,7 @@ use nv_code::{ReadError, UnitFacts, read_machine_code, read_unit};
 use super::findings::{CheckedKernel, Findings, FrameFindings, Graded};
 use super::machine::source_file;
 use super::messages;
-use crate::cache::{Cache, Key};
+use crate::cache::{Cache, Key, Origin};
 use crate::compile::given::given;
 use crate::compile::rescue::HeaderIndex;
 use crate::compile::unit::{CompileError, Compiler, Failure, Shown, Target};
@@ -100,12 +100,13 @@ impl ArtifactSource for Compilers<'_> {
         if let Some(failure) = cache.failure(&key) {
             return Err(Box::new(failure));
         }
+        let origin = Origin { key: &key, unit, toolkit: &target.toolkit.root };
         let since = SystemTime::now();
         let artifacts = self.compiler.compile(unit, target).inspect_err(|failure| {
             // If this fails, the next run compiles the unit again.
-            drop(cache.put_failure(&key, failure, &target.toolkit.root, since));
+            drop(cache.put_failure(origin, failure, since));
         })?;
-        let cache_error = cache.put(&key, &artifacts, &target.toolkit.root, since).err().map(|error| error.to_string());
+        let cache_error = cache.put(origin, &artifacts, since).err().map(|error| error.to_string());
         Ok(Sourced { artifacts, cached: false, cache_error })
     }
 
@@ -129,7 +130,8 @@ impl ArtifactSource for Compilers<'_> {
         let key = findings_key(cache, unit, &unit_key)?;
         let toolkit = normalize(&target.toolkit.root);
         let paths = findings.read.iter().cloned().chain(asked).filter(|path| !path.starts_with(&toolkit));
-        cache.keep_result(&key, entry_of(unit, &unit_key), findings, paths, since).err().map(|error| error.to_string())
+        let origin = entry_of(unit, &unit_key).map(|key| Origin { key, unit, toolkit: &target.toolkit.root });
+        cache.keep_result(&key, origin, findings, paths, since).err().map(|error| error.to_string())
     }
 }
 

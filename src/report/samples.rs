@@ -110,7 +110,7 @@ pub(crate) fn instance(width: u64, arch: &str) -> Diagnostic {
 }
 
 /// Spills of a kernel in a Rust string, with an edit that was compiled.
-pub(super) fn proven() -> Diagnostic {
+pub(crate) fn proven() -> Diagnostic {
     let found = variable();
     let footprint = |stack_frame, registers| Footprint {
         usage: ResourceUsage { stack_frame, registers, ..ResourceUsage::default() },

@@ -6,6 +6,7 @@
 mod budget;
 mod combine;
 mod compare;
+mod covered;
 mod everywhere;
 mod lines;
 pub mod measure;
@@ -173,6 +174,7 @@ pub fn prove(diagnostics: &mut [Diagnostic], prover: &Prover<'_>) -> Tally {
     for (diagnostic, outcomes) in diagnostics.iter_mut().zip(outcomes) {
         keep(diagnostic, outcomes, &mut tally);
     }
+    covered::share(diagnostics);
     tally
 }
 

@@ -1,5 +1,6 @@
 //! The lexical structure of CUDA code that directives need: the positions of comments, and the items behind them.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 /// Keywords before parentheses that are not the name of a macro; the code behind belongs to the same item or statement.
@@ -44,7 +45,13 @@ pub struct Code<'a> {
     bodies: Vec<u8>,
     pub comments: Vec<Range<usize>>,
     preprocessor: Vec<Line>,
+    /// Bytes that may still be looked at for scopes.
+    effort: Cell<usize>,
 }
+
+/// How often each byte of a text may be looked at for the scopes of its directives. In code that people write they
+/// hardly overlap; more would let a file of comments take time by the square of its size.
+pub(super) const MAX_LOOKS: usize = 16;
 
 /// A preprocessor line with its continuation lines, from the `#` on.
 struct Line {
@@ -78,6 +85,8 @@ pub enum NoScope {
     BlankLine,
     /// A namespace, or `extern "C" {`.
     ManyItems,
+    /// The scopes of earlier comments have taken all the effort.
+    TooMany,
 }
 
 impl<'a> Code<'a> {
@@ -94,7 +103,7 @@ impl<'a> Code<'a> {
             }
         }
         blank_other_branches(&mut code, &preprocessor);
-        Self { text, code, bodies, comments, preprocessor }
+        Self { text, code, bodies, comments, preprocessor, effort: Cell::new(MAX_LOOKS * (text.len() + 1024)) }
     }
 
     /// The macros, as name and replacement list.
@@ -112,8 +121,12 @@ impl<'a> Code<'a> {
 
     /// The scope of a comment, in bytes.
     pub fn scope_of(&self, comment: &Range<usize>) -> Result<CodeScope, NoScope> {
+        if self.effort.get() == 0 {
+            return Err(NoScope::TooMany);
+        }
         let line_start = self.text[..comment.start].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let line_end = line_end(self.text, comment.end);
+        self.spend(line_end - line_start);
         let own = |range| CodeScope { range, in_macro: None };
         match self.line_around(comment.start) {
             None if is_blank(&self.code[line_start..comment.start]) => {
@@ -133,6 +146,10 @@ impl<'a> Code<'a> {
         }
     }
 
+    fn spend(&self, bytes: usize) {
+        self.effort.set(self.effort.get().saturating_sub(bytes));
+    }
+
     fn line_around(&self, at: usize) -> Option<&Line> {
         let index = self.preprocessor.partition_point(|line| line.range.start <= at);
         self.preprocessor.get(index.checked_sub(1)?).filter(|line| at < line.range.end)
@@ -140,7 +157,9 @@ impl<'a> Code<'a> {
 
     /// The item, statement or macro that begins behind `from`, on the same line or below it.
     fn following(&self, code: &[u8], from: usize, limit: usize) -> Result<CodeScope, NoScope> {
-        if is_blank(&code[from..limit]) && self.preprocessor.iter().all(|line| line.range.end <= from) {
+        let blanks = code[from..limit].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        self.spend(blanks);
+        if from + blanks == limit && self.preprocessor.last().is_none_or(|line| line.range.end <= from) {
             return Err(NoScope::NoCode);
         }
         // An item on the comment's own line begins behind the comment; any other begins with its line.
@@ -171,6 +190,7 @@ impl<'a> Code<'a> {
         }
         let start = start_of(first.unwrap_or(at));
         let end = self.end_of_code(code, at, limit)?.max(line_end(self.text, at).min(limit));
+        self.spend(end - from);
         Ok(CodeScope { range: start..end, in_macro: None })
     }
 
@@ -196,6 +216,7 @@ impl<'a> Code<'a> {
             }
         }
         // With unbalanced brackets the end is unknown, so a blank line ends the scope.
+        self.spend(limit - start);
         Ok(if depth > 0 { self.blank_line_after(start, limit) } else { limit })
     }
 
@@ -235,7 +256,11 @@ impl<'a> Code<'a> {
         if head == b"extern" || first == "namespace" || (first, second) == ("inline", "namespace") {
             return Err(NoScope::ManyItems);
         }
-        let Some(close) = closing_brace(code, open, limit) else { return Ok(self.blank_line_after(start, limit)) };
+        let Some(close) = closing_brace(code, open, limit) else {
+            self.spend(limit - open);
+            return Ok(self.blank_line_after(start, limit));
+        };
+        self.spend(close - open);
         match head.last() {
             Some(b'=') => self.end_of_code(code, close, limit),
             _ => Ok(close),
@@ -333,34 +358,46 @@ fn without_splices(code: &mut [u8]) {
 /// Blanks the braces of all branches of a conditional but the first, if the first branch is unbalanced: `#else` repeats
 /// the braces.
 fn blank_other_branches(code: &mut [u8], lines: &[Line]) {
-    /// Start of the first branch; whether it is unbalanced, once it has ended; start of the current other branch.
+    /// Open braces at the start; whether the first branch is unbalanced, once it has ended; where the current other
+    /// branch starts, and the open braces there.
     struct Group {
-        start: usize,
+        depth: i64,
         is_uneven: Option<bool>,
-        other: Option<usize>,
+        other: Option<(usize, i64)>,
     }
-    let depth = |code: &[u8]| {
+    let braces = |code: &[u8]| {
         code.iter().fold(0_i64, |depth, byte| depth + i64::from(*byte == b'{') - i64::from(*byte == b'}'))
     };
     let mut groups: Vec<Group> = Vec::new();
+    let mut blanked: Vec<Range<usize>> = Vec::new();
+    let (mut depth, mut position) = (0, 0);
     for line in lines {
+        depth += braces(&code[position..line.range.start]);
+        position = line.range.end;
         match line.kind {
-            LineKind::If => groups.push(Group { start: line.range.end, is_uneven: None, other: None }),
+            LineKind::If => groups.push(Group { depth, is_uneven: None, other: None }),
             LineKind::Else | LineKind::EndIf => {
                 let Some(group) = groups.last_mut() else { continue };
-                let first = &code[group.start..line.range.start];
-                let is_uneven = *group.is_uneven.get_or_insert_with(|| depth(first) != 0);
-                if let Some(other) = group.other.filter(|_| is_uneven) {
-                    let branch = code[other..line.range.start].iter_mut();
-                    branch.filter(|byte| matches!(byte, b'{' | b'}')).for_each(|byte| *byte = b' ');
+                let is_uneven = *group.is_uneven.get_or_insert(depth != group.depth);
+                if let Some((start, depth_then)) = group.other.filter(|_| is_uneven) {
+                    blanked.push(start..line.range.start);
+                    depth = depth_then;
                 }
-                group.other = Some(line.range.end);
+                group.other = Some((line.range.end, depth));
                 if matches!(line.kind, LineKind::EndIf) {
                     groups.pop();
                 }
             }
             _ => {}
         }
+    }
+    // Branches within branches are blanked once.
+    blanked.sort_by_key(|range| range.start);
+    let mut done = 0;
+    for range in blanked {
+        let branch = code[range.start.max(done).min(range.end)..range.end].iter_mut();
+        branch.filter(|byte| matches!(byte, b'{' | b'}')).for_each(|byte| *byte = b' ');
+        done = done.max(range.end);
     }
 }
 
@@ -446,9 +483,13 @@ pub fn word_start(text: &[u8], end: usize, also: u8) -> usize {
     text[..end].iter().rposition(|byte| !is_word_byte(*byte) && *byte != also).map_or(0, |at| at + 1)
 }
 
+/// Limit on the characters of a number.
+const MAX_NUMBER: usize = 32;
+
 /// Tells the digit separator in `1'000` from the character literal in `u8'a'`.
 fn is_in_number(text: &[u8], quote: usize) -> bool {
-    text[word_start(text, quote, b'\'')..quote].first().is_some_and(u8::is_ascii_digit)
+    let before = &text[quote.saturating_sub(MAX_NUMBER)..quote];
+    before[word_start(before, before.len(), b'\'')..].first().is_some_and(u8::is_ascii_digit)
 }
 
 fn begins_raw_string(text: &[u8], at: usize) -> bool {

@@ -285,6 +285,7 @@ fn problem_of(error: NoScope) -> DirectiveProblem {
         NoScope::NoCode => DirectiveProblem::NoCode,
         NoScope::BlankLine => DirectiveProblem::BlankLine,
         NoScope::ManyItems => DirectiveProblem::ManyItems,
+        NoScope::TooMany => DirectiveProblem::TooMany,
     }
 }
 
@@ -610,6 +611,26 @@ mod tests {
         directives.read(&text, KNOWN);
         let scope = &first(&directives).unwrap().scope;
         assert_eq!((scope.start, scope.end), (32, 67));
+    }
+
+    #[test]
+    fn files_of_directives_are_read_in_linear_time() {
+        // Each of them would look at the rest of the file.
+        let comment = "// lmem: allow(dynamic_index, reason = \"((((\")\n";
+        let many = format!("{}int x;\n", comment.repeat(20_000));
+        let read = read(&many);
+        let problems: Vec<String> = read.errors().iter().map(|error| error.problem.to_string()).collect();
+        assert!(read.all().len() < 20_000 && problems.iter().any(|said| said.starts_with("too many directives")));
+        let open = "// lmem: allow(dynamic_index)\nf((\n".repeat(20_000);
+        assert!(!super::tests::read(&open).errors().is_empty());
+        // Conditionals within conditionals, each with braces that do not match.
+        let nested = format!("{}{}", "#if A\n{\n#else\n".repeat(20_000), "#endif\n".repeat(20_000));
+        assert!(super::tests::read(&nested).errors().is_empty());
+        let quotes = "'".repeat(1 << 20);
+        assert!(super::tests::read(&quotes).errors().is_empty());
+        // As many as people write.
+        let usual = "// lmem: allow(dynamic_index)\nfloat a[8];\n".repeat(2_000);
+        assert_eq!(super::tests::read(&usual).all().len(), 2_000);
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub enum DirectiveProblem {
     BlankLine,
     #[error("it stands before a namespace or a linkage block: write it above one kernel, or use `allow-file`")]
     ManyItems,
+    #[error("too many directives stand before this one in the file: `allow-file` holds for all of it")]
+    TooMany,
     #[error("{0}")]
     Budget(#[from] BudgetError),
     #[error("a budget looks like `lmem: budget(stack = 0, registers <= 64)`: {0}")]

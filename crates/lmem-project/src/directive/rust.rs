@@ -1,8 +1,9 @@
 //! Directives in Rust code next to kernel strings: their positions and scopes.
 
+use std::cell::Cell;
 use std::ops::Range;
 
-use super::code::{NoScope, find};
+use super::code::{MAX_LOOKS, NoScope, find};
 
 /// The lexical structure of Rust code that directives need.
 pub struct RustText<'a> {
@@ -12,12 +13,15 @@ pub struct RustText<'a> {
     /// The text with comments replaced by spaces, and strings and characters by quotes; offsets stay the same.
     code: Vec<u8>,
     strings: Vec<Range<usize>>,
+    /// Bytes that may still be looked at for scopes.
+    effort: Cell<usize>,
 }
 
 impl<'a> RustText<'a> {
     pub fn of(text: &'a str) -> Self {
         let bytes = text.as_bytes();
-        let mut rust = Self { text: bytes, comments: Vec::new(), code: bytes.to_vec(), strings: Vec::new() };
+        let effort = Cell::new(MAX_LOOKS * (bytes.len() + 1024));
+        let mut rust = Self { text: bytes, comments: Vec::new(), code: bytes.to_vec(), strings: Vec::new(), effort };
         let mut at = 0;
         while at < bytes.len() {
             let rest = &bytes[at..];
@@ -62,17 +66,30 @@ impl<'a> RustText<'a> {
     /// is the next item, statement or element.
     pub fn scope_of(&self, comment: &Range<usize>) -> Result<Range<usize>, NoScope> {
         let line_start = self.text[..comment.start].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        if self.effort.get() == 0 {
+            return Err(NoScope::TooMany);
+        }
+        self.spend(comment.end - line_start);
         if self.code[line_start..comment.start].iter().all(u8::is_ascii_whitespace) {
-            return self.following(comment.end);
+            let scope = self.following(comment.end);
+            self.spend(scope.as_ref().map_or(0, |scope| scope.end - comment.end));
+            return scope;
         }
         let line_end = find(self.text, comment.end, b"\n").unwrap_or(self.text.len());
-        let string = self.strings.iter().find(|string| string.contains(&line_start));
+        let after = self.strings.partition_point(|string| string.end <= line_start);
+        let string = self.strings.get(after).filter(|string| string.contains(&line_start));
         Ok(string.map_or(line_start, |string| string.start)..line_end)
+    }
+
+    fn spend(&self, bytes: usize) {
+        self.effort.set(self.effort.get().saturating_sub(bytes));
     }
 
     fn following(&self, from: usize) -> Result<Range<usize>, NoScope> {
         let rest = &self.code[from..];
-        let start = from + rest.iter().position(|byte| !byte.is_ascii_whitespace()).ok_or(NoScope::NoCode)?;
+        let blanks = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        self.spend(blanks);
+        let start = Some(from + blanks).filter(|start| *start < self.code.len()).ok_or(NoScope::NoCode)?;
         // A line with another comment is not blank.
         let lines: Vec<&[u8]> = self.text[from..start].split(|byte| *byte == b'\n').collect();
         let between = lines.get(1..lines.len().saturating_sub(1)).unwrap_or_default();

@@ -1,0 +1,306 @@
+//! Files that a compiler looks for, and that are not there: one that appears is found before, or instead of, those that
+//! were read. So each place where a name was sought is an input, as those that were read are.
+//!
+//! Conditions around a directive are not evaluated, so there may be more places than the compiler looked at.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use cuda_syntax::identifiers::{identifiers, occurrences};
+use lmem_base::places;
+use lmem_base::source::normalize;
+use lmem_unit::{TranslationUnit, UnitCode};
+use walkdir::{DirEntry, WalkDir};
+
+/// Limit on the size of a file that is searched for directives; larger ones are no source code.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Limit on folders that are inputs because the name of a header is made by macros.
+const MAX_FOLDERS: usize = 256;
+
+/// What asks for a file, and whether it is a directive.
+const ASKING: [(&str, bool); 7] = [
+    ("include", true),
+    ("include_next", true),
+    ("import", true),
+    ("embed", true),
+    ("__has_include", false),
+    ("__has_include_next", false),
+    ("__has_embed", false),
+];
+
+/// Names of files that a text asks for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// With quotation marks: sought beside the file first.
+    quoted: BTreeSet<String>,
+    /// With angle brackets.
+    angled: BTreeSet<String>,
+    /// Macros that stand in the place of a name; empty text for what is no macro.
+    operands: BTreeSet<String>,
+    /// Macros that are a name, and macros that are something else.
+    literal_macros: BTreeSet<String>,
+    other_macros: BTreeSet<String>,
+    /// The text may depend on the path that its file has.
+    has_own_path: bool,
+}
+
+/// What a compilation depends on besides the files that it read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sought {
+    /// Files that may be missing, and folders in which any new file counts.
+    pub paths: Vec<PathBuf>,
+    /// Folders in which headers are sought that the toolkit's and the system's headers include.
+    pub folders: Vec<PathBuf>,
+    /// The result may depend on the path of the workspace.
+    pub is_placed: bool,
+}
+
+impl Sought {
+    /// What is sought for a unit that read some files, with normalized paths; `None` if it cannot be told.
+    pub fn of(unit: &TranslationUnit, read: &[PathBuf], toolkit: &Path, root: &Path) -> Option<Self> {
+        let (own, arguments): (Option<(PathBuf, &str)>, &[String]) = match &unit.code {
+            UnitCode::CudaFile { file, flags } => {
+                (Some((folder_of(&file.path, &unit.base), file.text())), &flags.all_arguments())
+            }
+            UnitCode::CudaText { text, options } => (Some((unit.base.clone(), text.as_str())), &options.arguments),
+            UnitCode::Ptx { .. } | UnitCode::Machine(_) => (None, &[]),
+        };
+        let Some(own) = own else { return Some(Self::default()) };
+        let mut folders = include_folders(&unit.base, arguments);
+        let is_system = |path: &Path| path.starts_with(toolkit) || path.starts_with("/usr");
+        let mut texts = vec![(own.0, Names::of(own.1))];
+        for path in read.iter().filter(|path| !is_system(path)) {
+            let bytes = places::read(path, MAX_BYTES).ok()?;
+            texts.push((folder_of(path, &unit.base), Names::of(&String::from_utf8_lossy(&bytes))));
+        }
+        let forced = Names::forced(arguments);
+        texts.push((unit.base.clone(), forced));
+        // Folders that were added to the command line to make the unit compile are known by what was found in them.
+        let all = || texts.iter().flat_map(|(_, names)| names.quoted.iter().chain(&names.angled));
+        let found =
+            read.iter().filter(|path| !is_system(path)).flat_map(|path| all().filter_map(|name| before(path, name)));
+        folders.extend(found.collect::<BTreeSet<_>>());
+        folders.sort();
+        folders.dedup();
+        folders.retain(|folder| !is_system(folder));
+        let mut paths = BTreeSet::new();
+        for (beside, names) in &texts {
+            let quoted = names.quoted.iter().map(|name| (name, true));
+            for (name, is_quoted) in quoted.chain(names.angled.iter().map(|name| (name, false))) {
+                let nearest = is_quoted.then(|| normalize(&beside.join(name)));
+                if nearest.as_ref().is_some_and(|path| read.binary_search(path).is_ok()) {
+                    continue;
+                }
+                let others = folders.iter().map(|folder| normalize(&folder.join(name)));
+                paths.extend(nearest.into_iter().chain(others).filter(|path| read.binary_search(path).is_err()));
+            }
+        }
+        if are_made(texts.iter().map(|(_, names)| names)) {
+            let beside = texts.iter().map(|(folder, _)| folder).chain(&folders);
+            paths.extend(all_below(beside.filter(|folder| folder.starts_with(root)))?);
+        }
+        let is_placed = texts.iter().any(|(_, names)| names.has_own_path);
+        folders.retain(|folder| folder.starts_with(root));
+        Some(Self { paths: paths.into_iter().collect(), folders, is_placed })
+    }
+}
+
+/// Whether macros make a name, so that any file may be meant.
+fn are_made<'a>(all: impl Iterator<Item = &'a Names> + Clone) -> bool {
+    let has = |of: fn(&Names) -> &BTreeSet<String>, name: &String| all.clone().any(|names| of(names).contains(name));
+    let mut operands = all.clone().flat_map(|names| &names.operands);
+    operands.any(|name| !has(|names| &names.literal_macros, name) || has(|names| &names.other_macros, name))
+}
+
+/// The folder of a file, or where relative names of a unit start.
+fn folder_of(path: &Path, base: &Path) -> PathBuf {
+    path.parent().map_or_else(|| base.to_path_buf(), normalize)
+}
+
+/// The folder in which a name leads to a path.
+fn before(path: &Path, name: &str) -> Option<PathBuf> {
+    if name.is_empty() || !path.ends_with(name) {
+        return None;
+    }
+    path.ancestors().nth(Path::new(name).components().count()).map(Path::to_path_buf)
+}
+
+/// Some folders and all below them; `None` if there are too many.
+fn all_below<'a>(folders: impl Iterator<Item = &'a PathBuf>) -> Option<BTreeSet<PathBuf>> {
+    let mut all = BTreeSet::new();
+    for folder in folders.collect::<BTreeSet<_>>() {
+        let is_sought = |entry: &DirEntry| entry.file_type().is_dir() && (entry.depth() == 0 || !is_output(entry));
+        for entry in WalkDir::new(folder).into_iter().filter_entry(is_sought).flatten() {
+            all.insert(entry.into_path());
+            if all.len() > MAX_FOLDERS {
+                return None;
+            }
+        }
+    }
+    Some(all)
+}
+
+/// Whether nobody keeps headers in a folder: hidden ones, and those that programs mark as theirs.
+fn is_output(folder: &DirEntry) -> bool {
+    folder.file_name().to_string_lossy().starts_with('.') || folder.path().join("CACHEDIR.TAG").is_file()
+}
+
+/// The folders that the arguments of nvcc or NVRTC name for headers. What may be one counts as one.
+fn include_folders(base: &Path, arguments: &[String]) -> Vec<PathBuf> {
+    const OPTIONS: [&str; 9] = [
+        "--include-path=",
+        "-include-path=",
+        "--system-include=",
+        "-isystem=",
+        "-I=",
+        "-isystem",
+        "-iquote",
+        "-idirafter",
+        "-I",
+    ];
+    // Several options for the host compiler stand in one argument.
+    let words = arguments.iter().flat_map(|argument| argument.split(','));
+    let folders = words.filter_map(|word| {
+        let word =
+            ["-Xcompiler=", "--compiler-options="].iter().find_map(|name| word.strip_prefix(name)).unwrap_or(word);
+        let folder =
+            OPTIONS.iter().find_map(|option| word.strip_prefix(option)).or((!word.starts_with('-')).then_some(word));
+        folder.filter(|folder| !folder.is_empty())
+    });
+    folders.map(|folder| normalize(&base.join(folder))).collect()
+}
+
+impl Names {
+    /// The names in the directives of a text, and in definitions that directives may use.
+    pub fn of(text: &str) -> Self {
+        let mut names = Self::default();
+        let joined = if text.contains("\\\n") || text.contains("\\\r\n") {
+            text.replace("\\\r\n", "").replace("\\\n", "")
+        } else {
+            text.to_string()
+        };
+        for line in joined.lines().filter(|line| may_ask(line)) {
+            names.add(line);
+        }
+        names.has_own_path =
+            ["__FILE__", "__BASE_FILE__", "__builtin_FILE", "source_location"].iter().any(|word| joined.contains(word));
+        names
+    }
+
+    /// The names in options that define macros or include a file.
+    fn forced(arguments: &[String]) -> Self {
+        let mut names = Self::default();
+        for argument in arguments {
+            names.add_literals(argument);
+            // `-DH="a.h"` is what `#define H "a.h"` is.
+            if let Some(macro_text) = argument.strip_prefix("-D") {
+                names.add_macro(&format!("define {}", macro_text.replacen('=', " ", 1)));
+            }
+        }
+        let values = arguments.iter().zip(arguments.iter().skip(1));
+        let is_forced = |option: &str| matches!(option, "-include" | "--pre-include" | "-pre-include");
+        names.quoted.extend(values.filter(|(option, _)| is_forced(option)).map(|(_, value)| value.clone()));
+        let joined = arguments.iter().filter_map(|argument| {
+            ["-include=", "--pre-include="].iter().find_map(|option| argument.strip_prefix(option))
+        });
+        names.quoted.extend(joined.map(str::to_string));
+        names
+    }
+
+    fn add(&mut self, line: &str) {
+        self.add_literals(line);
+        self.add_macro(line);
+        for (word, is_directive) in ASKING {
+            for at in occurrences(line, word) {
+                let operand = line[at + word.len()..].trim_start_matches([' ', '\t', '(']);
+                let before = line[..at].trim_end();
+                let asks = !is_directive || ["#", "%:", "*/"].iter().any(|mark| before.ends_with(mark));
+                if asks && operand.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '/') {
+                    let name = identifiers(operand).next().filter(|name| operand.starts_with(name));
+                    self.operands.insert(name.unwrap_or_default().to_string());
+                }
+            }
+        }
+    }
+
+    /// `#define H "x.h"`, and any other definition.
+    fn add_macro(&mut self, line: &str) {
+        for at in occurrences(line, "define") {
+            let rest = line[at + "define".len()..].trim_start();
+            let Some(name) = identifiers(rest).next().filter(|name| rest.starts_with(name)) else { continue };
+            let body = rest[name.len()..].trim();
+            let is_literal = (body.starts_with('"') && body.len() > 1 && body[1..].find('"') == Some(body.len() - 2))
+                || (body.starts_with('<') && body.find('>') == Some(body.len() - 1));
+            let macros = if is_literal { &mut self.literal_macros } else { &mut self.other_macros };
+            macros.insert(name.to_string());
+        }
+    }
+
+    fn add_literals(&mut self, line: &str) {
+        let literals = |open: char, close: char| {
+            let starts = line.match_indices(open).map(|(at, _)| at + 1);
+            let of = move |from: usize| line[from..].split_once(close).map(|(name, _)| name.to_string());
+            starts.filter_map(of).filter(|name| !name.is_empty() && name.len() < 256).collect::<Vec<_>>()
+        };
+        self.quoted.extend(literals('"', '"'));
+        self.angled.extend(literals('<', '>'));
+    }
+}
+
+/// Whether a line may be a directive that asks for a file, or define the name of one.
+fn may_ask(line: &str) -> bool {
+    ["include", "embed", "import", "define"].iter().any(|word| line.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> (Vec<String>, Vec<String>, bool) {
+        let names = Names::of(text);
+        let are_made = are_made(std::iter::once(&names));
+        (names.quoted.into_iter().collect(), names.angled.into_iter().collect(), are_made)
+    }
+
+    #[test]
+    fn directives_name_files() {
+        let one = |text: &str| names(text);
+        assert_eq!(one("#include \"a.cuh\"\n"), (vec!["a.cuh".to_string()], vec![], false));
+        assert_eq!(one(" # /* why */ include <b/c.cuh>\n"), (vec![], vec!["b/c.cuh".to_string()], false));
+        assert_eq!(one("#if defined A && __has_include(\"x.h\")\n").0, ["x.h"]);
+        assert_eq!(one("#inc\\\nlude \"a.cuh\"\n").0, ["a.cuh"]);
+        assert_eq!(one("%:include \"a.cuh\"\n").0, ["a.cuh"]);
+        assert_eq!(one("#/*\n*/include \"a.cuh\"\n").0, ["a.cuh"]);
+        assert_eq!(one("int include = 3; // include the file\nauto s = \"a.cuh\";\n"), (vec![], vec![], false));
+    }
+
+    #[test]
+    fn macros_may_make_names() {
+        assert_eq!(names("#define H \"x.h\"\n#include H\n"), (vec!["x.h".to_string()], vec![], false));
+        assert!(names("#define H \"x.h\"\n#define H STRING(y)\n#include H\n").2);
+        assert!(names("#define STRING(x) #x\n#include STRING(a.cuh)\n").2);
+        assert!(names("#include /* why */ <a.cuh>\n").2);
+        assert!(names("#define HAS(x) __has_include(x)\n").2);
+        assert!(names("#/*\n*/include STRING(a.cuh)\n").2);
+        assert!(!names("#include <a.cuh> // include more\n").2);
+        assert!(Names::of("auto where = std::source_location::current();").has_own_path);
+        let forced = Names::forced(&["-include", "a.h", "-DH=\"b.h\"", "--pre-include=c.h"].map(str::to_string));
+        assert_eq!(forced.quoted.into_iter().collect::<Vec<_>>(), ["a.h", "b.h", "c.h"]);
+    }
+
+    #[test]
+    fn folders_are_named_in_many_ways() {
+        let arguments = ["-Ia", "-I", "b", "-isystem=c", "-Xcompiler=-iquote,d", "--include-path=/e", "-DX"];
+        let found = include_folders(Path::new("/w"), &arguments.map(str::to_string));
+        let found: Vec<String> = found.iter().map(|path| path.display().to_string()).collect();
+        assert_eq!(found, ["/w/a", "/w/b", "/w/c", "/w/d", "/e"]);
+    }
+
+    #[test]
+    fn a_folder_is_what_a_name_leads_from() {
+        assert_eq!(before(Path::new("/w/a/b/c.h"), "b/c.h"), Some(PathBuf::from("/w/a")));
+        assert_eq!(before(Path::new("/w/a/bb/c.h"), "b/c.h"), None);
+        assert_eq!(before(Path::new("/w/c.h"), "../c.h"), None);
+    }
+}

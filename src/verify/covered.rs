@@ -1,0 +1,89 @@
+//! Findings that an edit for another finding ends: an edit that leaves a kernel without any local memory makes those for
+//! its other findings pointless.
+
+use lmem_base::diagnostic::{Diagnostic, Suggestion, Verification, VerifiedKernel};
+
+/// Gives a finding the edit of another one, if that ends the local memory of all its kernels and its own does not.
+/// Reports show findings with one edit as one.
+pub(super) fn share(diagnostics: &mut [Diagnostic]) {
+    let shared: Vec<(usize, Suggestion)> = (0..diagnostics.len())
+        .filter(|index| may_gain(&diagnostics[*index]))
+        .filter_map(|index| {
+            let others = diagnostics.iter().enumerate().filter(|(other, _)| *other != index);
+            let found = others.filter_map(|(_, other)| covering(&diagnostics[index], other));
+            Some((index, found.min_by_key(|suggestion| suggestion.applicability)?))
+        })
+        .collect();
+    for (index, suggestion) in shared {
+        diagnostics[index].suggestions = vec![suggestion];
+    }
+}
+
+/// Whether local memory is found that no edit of its own ends.
+fn may_gain(diagnostic: &Diagnostic) -> bool {
+    let has_bytes = diagnostic.evidence.as_ref().is_some_and(|evidence| evidence.bytes > 0);
+    let is_ended = |suggestion: &Suggestion| suggestion.verification.as_ref().is_some_and(ends_all);
+    has_bytes && !diagnostic.suggestions.iter().any(is_ended)
+}
+
+/// The edit for another finding with its figures for the kernels of this one. One that asks for more judgement than the
+/// finding's own stands back.
+fn covering(diagnostic: &Diagnostic, other: &Diagnostic) -> Option<Suggestion> {
+    let [theirs] = other.suggestions.as_slice() else { return None };
+    let own = diagnostic.suggestions.first();
+    if own.is_some_and(|own| own.is_proven() && own.applicability < theirs.applicability) {
+        return None;
+    }
+    let verification = theirs.verification.as_ref()?;
+    let kernels = diagnostic.evidence.as_ref()?.kernels.iter().map(|kernel| {
+        let is_same = |it: &&VerifiedKernel| it.mangled == kernel.mangled && it.arch == kernel.arch;
+        verification.kernels.iter().find(is_same).cloned()
+    });
+    let verification = Verification { kernels: kernels.collect::<Option<Vec<_>>>()? };
+    ends_all(&verification).then(|| Suggestion { verification: Some(verification), ..theirs.clone() })
+}
+
+fn ends_all(verification: &Verification) -> bool {
+    let is_ended = |kernel: &VerifiedKernel| kernel.after.usage.stack_frame == 0 && kernel.after.usage.spilled() == 0;
+    !verification.kernels.is_empty() && verification.kernels.iter().all(is_ended)
+}
+
+#[cfg(test)]
+mod tests {
+    use lmem_base::diagnostic::{Applicability, ResourceUsage};
+
+    use super::*;
+    use crate::report::samples;
+
+    /// A finding whose edit leaves so many bytes of its kernel.
+    fn found(title: &str, left: u64, applicability: Applicability) -> Diagnostic {
+        let mut diagnostic = samples::proven();
+        let suggestion = &mut diagnostic.suggestions[0];
+        (suggestion.title, suggestion.applicability) = (title.to_string(), applicability);
+        for kernel in &mut suggestion.verification.as_mut().unwrap().kernels {
+            kernel.after.usage = ResourceUsage { stack_frame: left, ..ResourceUsage::default() };
+        }
+        diagnostic
+    }
+
+    fn titles(mut diagnostics: Vec<Diagnostic>) -> Vec<String> {
+        share(&mut diagnostics);
+        diagnostics.iter().map(|it| it.suggestions.first().map_or("", |first| &first.title).to_string()).collect()
+    }
+
+    #[test]
+    fn the_edit_that_ends_all_is_for_all() {
+        let (safe, judged) = (Applicability::MachineApplicable, Applicability::MaybeIncorrect);
+        assert_eq!(titles(vec![found("all", 0, safe), found("part", 32, safe)]), ["all", "all"]);
+        assert_eq!(titles(vec![found("part", 32, judged), found("all", 0, safe)]), ["all", "all"]);
+        // A safe edit does not make place for one that is to be judged.
+        assert_eq!(titles(vec![found("all", 0, judged), found("part", 32, safe)]), ["all", "part"]);
+        assert_eq!(titles(vec![found("most", 8, safe), found("part", 32, safe)]), ["most", "part"]);
+        let refuted = Diagnostic { suggestions: Vec::new(), ..found("", 0, safe) };
+        assert_eq!(titles(vec![refuted, found("all", 0, judged)]), ["all", "all"]);
+        // Nothing is known of another kernel.
+        let mut elsewhere = found("part", 32, safe);
+        elsewhere.evidence.as_mut().unwrap().kernels[0].mangled.push('x');
+        assert_eq!(titles(vec![found("all", 0, safe), elsewhere]), ["all", "part"]);
+    }
+}
