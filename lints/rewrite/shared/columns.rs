@@ -137,10 +137,9 @@ fn lines_before<'l>(
 ) -> Option<Edit> {
     let start = statement.start_byte();
     let before = tree.text()[..start].rsplit('\n').next().unwrap_or("");
-    let ending = match before.trim().is_empty() {
-        true => tree.line_ending(start)?,
-        false => " ".to_string(),
-    };
+    // The line of a kernel string that another literal begins has no ending to repeat.
+    let ending = Some(start).filter(|_| before.trim().is_empty()).and_then(|start| tree.line_ending(start));
+    let ending = ending.unwrap_or_else(|| " ".to_string());
     let text: String = lines.flat_map(|line| [line, &ending]).chain([words]).collect();
     tree.lines_instead(start..start, &text, &ending)
 }
