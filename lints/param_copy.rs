@@ -35,7 +35,7 @@
 //! ## Related lints
 //! `dynamic_index`, `address_escape`
 
-use cuda_syntax::tree::DeclarationKind;
+use cuda_syntax::tree::{DeclarationKind, access_path, enclosing_function, role};
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion, Uniformity};
 use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
@@ -45,7 +45,7 @@ use lmem_frame::{
 };
 
 use crate::framework::{Check, Finding, Lint, LintContext, describe, in_loop, line_of, object_finding, origin};
-use crate::rewrite::facts::sites::{DeclarationSite, declaration_at};
+use crate::rewrite::facts::sites::{DeclarationSite, declaration_at, located};
 use crate::rewrite::sroa::scalar_replacement;
 use crate::rewrite::{Rewrite, shared};
 
@@ -267,6 +267,23 @@ fn order(kind: &EscapeKind) -> u8 {
     }
 }
 
+/// Whether the kernel writes to a parameter, so that a copy of it has other values.
+fn is_written_to(object: &StackObject, parameter: &Parameter) -> bool {
+    let found = || {
+        let (tree, offset) = located(object, &parameter.span)?;
+        let function = enclosing_function(tree.node_at(offset)?)?;
+        let all = tree.declarations(function);
+        let own = all.iter().find(|declaration| declaration.range.0 == offset)?;
+        Some(tree.names_of(function, &all, own).into_iter().any(|name| role(access_path(name)).1))
+    };
+    found().unwrap_or(false)
+}
+
+/// Whether `const` would choose no other function, as far as the parameter's text is known.
+fn may_be_const(object: &StackObject, parameter: &Parameter) -> bool {
+    declaration_at(object, &parameter.span).is_none_or(|site| site.may_be_const())
+}
+
 fn advice(cx: &LintContext<'_>, object: &StackObject, copy: &ParameterCopy, copied: Copied) -> String {
     let is_scalar = object.variable.as_ref().is_some_and(|variable| variable.kind == DeclarationKind::Scalar);
     let name = copy.parameter.as_ref().map_or("the parameter".to_string(), |parameter| format!("`{}`", parameter.name));
@@ -277,7 +294,14 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, copy: &ParameterCopy, copi
     match copied {
         _ if is_written => format!("keep what changes of {name} in variables of its own"),
         Copied::Itself if is_scalar => "let the function be inlined, or pass and return the value".to_string(),
-        _ if !cx.arch.gpu().has_grid_constants => format!("pass the needed members of {name} as parameters"),
+        Copied::Variable if copy.parameter.as_ref().is_some_and(|it| is_written_to(object, it)) => {
+            format!("keep only the members of {name} that are read later, in variables of their own")
+        }
+        _ if !cx.arch.gpu().has_grid_constants
+            || copy.parameter.as_ref().is_some_and(|it| !may_be_const(object, it)) =>
+        {
+            format!("pass the needed members of {name} as parameters")
+        }
         Copied::Inner => format!("take it by `const` reference and declare the kernel parameter {declaration}"),
         Copied::Variable => format!("read {name} instead of the copy, declared {declaration}"),
         Copied::Itself | Copied::Part if copy.may_be_written => {

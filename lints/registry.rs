@@ -77,7 +77,7 @@ fn rounding(mut finding: Finding, cx: &LintContext<'_>) -> Finding {
 }
 
 /// Appended to such suggestions: a fused multiply-add rounds once, separate operations round twice.
-const LAST_DIGITS: &str = "; last digits may differ";
+const LAST_DIGITS: &str = "; may round differently";
 
 /// Names the owner of the variable, if it is not the kernel itself.
 fn with_owner(finding: Finding, object: &StackObject) -> Finding {

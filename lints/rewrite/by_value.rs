@@ -17,6 +17,7 @@ use super::Rewrite;
 use super::facts::accessed::is_scalar_member;
 use super::facts::classes::is_copied_plainly;
 use super::facts::evaluation::is_in_lambda;
+use super::facts::linkage::is_called_elsewhere;
 use super::facts::purity::{is_pure, takes_values};
 use super::facts::sites::{functions_named, located};
 use super::facts::sole::{Given, is_sole_way, reaches_nothing_else};
@@ -47,6 +48,10 @@ fn pass_by_value(object: &StackObject) -> Option<Vec<Edit>> {
     let (tree, _) = located(object, &object.variable.as_ref()?.span)?;
     let mut edits = Vec::new();
     for (name, argument) in &functions {
+        // Calls in other files would not be edited.
+        if functions_named(tree, name).iter().any(|function| is_called_elsewhere(tree, *function)) {
+            return None;
+        }
         edits.extend(by_value(tree, name, *argument)?);
     }
     edits.sort();

@@ -9,55 +9,63 @@ use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
 use lmem_frame::StackObject;
-use lmem_unit::{CompiledUnit, MappedText};
+use lmem_unit::MappedText;
 
 use crate::framework::LintContext;
 use crate::rewrite::Rewrite;
+use crate::rewrite::facts::linkage::is_called_by_symbol;
 use crate::rewrite::facts::sites::{functions_named, trees};
 
-/// Replaces `__noinline__` by `__forceinline__` in the functions (mangled names) that receive an object's address.
+/// Lets the compiler inline the functions (mangled names) that receive an object's address.
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject, functions: &[String]) -> Option<Suggestion> {
     let names: BTreeSet<String> = functions.iter().map(|function| format!("`{}`", demangle(function))).collect();
-    let edits = functions.iter().flat_map(|function| in_trees(object, function)).collect();
-    offer(cx, &names.into_iter().collect::<Vec<_>>(), edits)
+    let edits = functions.iter().flat_map(|function| in_trees(cx, object, function)).collect();
+    offer(&names.into_iter().collect::<Vec<_>>(), edits)
 }
 
 /// The suggestion for one function, given the span of its name.
 pub fn of_function(cx: &LintContext<'_>, name: &Span) -> Option<Suggestion> {
-    offer(cx, &[format!("`{}`", name.text())], in_file(cx.unit.compiled, name))
+    offer(&[format!("`{}`", name.text())], in_file(cx, name))
 }
 
-fn offer(cx: &LintContext<'_>, names: &[String], edits: Vec<Edit>) -> Option<Suggestion> {
-    // Other linked files cannot call an inline function.
-    let applicability = match cx.unit.is_relocatable() {
-        true => Applicability::MaybeIncorrect,
-        false => Applicability::MachineApplicable,
-    };
+fn offer(names: &[String], edits: Vec<Edit>) -> Option<Suggestion> {
     let title = format!("let {} be inlined", names.join(" and "));
-    (!edits.is_empty()).then(|| Rewrite::new(applicability, edits).suggestion(title))
+    (!edits.is_empty()).then(|| Rewrite::new(Applicability::MachineApplicable, edits).suggestion(title))
 }
 
 /// Edits that replace a function's `__noinline__`; none if it is recursive, or its definition is not in the user's
 /// files.
-fn in_trees(object: &StackObject, function: &str) -> Vec<Edit> {
+fn in_trees(cx: &LintContext<'_>, object: &StackObject, function: &str) -> Vec<Edit> {
     let demangled = demangle(function);
     let name = base_name(&demangled);
-    let edits = trees(object).into_iter().map(|tree| heads(tree, name).unwrap_or_default());
+    let trees = trees(object);
+    let is_relocatable = cx.unit.is_relocatable();
+    // A header may declare what another file defines.
+    let is_symbol = trees.iter().any(|tree| has_symbol(tree, name, is_relocatable));
+    let edits = trees.into_iter().map(|tree| heads(tree, name, is_symbol).unwrap_or_default());
     edits.flatten().collect()
 }
 
 /// Edits for the function whose name is at a span. Only the file is searched, so there are none for kernel strings.
-fn in_file(unit: CompiledUnit<'_>, name: &Span) -> Vec<Edit> {
+fn in_file(cx: &LintContext<'_>, name: &Span) -> Vec<Edit> {
+    let unit = cx.unit.compiled;
     let is_text = name.file.path.extension().is_some_and(|ending| ending == "rs");
     let tree = (!is_text).then(|| {
         SyntaxTree::new(MappedText::from_file(&name.file), unit.file(&name.file))
             .beside(unit.declared_beside(&name.file))
     });
-    tree.and_then(|tree| heads(&tree, base_name(name.text()))).unwrap_or_default()
+    let name = base_name(name.text());
+    tree.and_then(|tree| heads(&tree, name, has_symbol(&tree, name, cx.unit.is_relocatable()))).unwrap_or_default()
 }
 
-/// `__forceinline__` for `__noinline__` in all declarations of a function; `None` if it is recursive.
-pub fn heads(tree: &SyntaxTree, name: &str) -> Option<Vec<Edit>> {
+/// Whether other object files may call a function by its symbol, which an inline function does not have.
+pub fn has_symbol(tree: &SyntaxTree, name: &str, is_relocatable: bool) -> bool {
+    functions_named(tree, name).iter().any(|function| is_called_by_symbol(tree, *function, is_relocatable))
+}
+
+/// `__forceinline__` for `__noinline__` in all declarations of a function, or nothing for it, where the function must
+/// keep its symbol; `None` if it is recursive.
+pub fn heads(tree: &SyntaxTree, name: &str, is_symbol: bool) -> Option<Vec<Edit>> {
     const KEYWORD: &str = "__noinline__";
     let mut edits = Vec::new();
     for node in functions_named(tree, name) {
@@ -72,7 +80,10 @@ pub fn heads(tree: &SyntaxTree, name: &str) -> Option<Vec<Edit>> {
         // The grammar does not know all CUDA keywords, so the head is searched as text.
         let head = tree.text().get(node.start_byte()..end)?;
         let words = head.match_indices(KEYWORD).map(|(at, _)| node.start_byte() + at);
-        edits.extend(words.filter_map(|at| tree.neutral_replacement(at..at + KEYWORD.len(), "__forceinline__")));
+        edits.extend(words.filter_map(|at| match is_symbol {
+            true => tree.neutral_replacement(tree.without_blanks(at..at + KEYWORD.len()), ""),
+            false => tree.neutral_replacement(at..at + KEYWORD.len(), "__forceinline__"),
+        }));
     }
     Some(edits)
 }
@@ -95,11 +106,24 @@ mod tests {
             __device__ __noinline__ void g(float* p) { f<3>(p); }\n\
             __device__ __noinline__ int r(int n) { if (n) { return r(n - 1); } return 0; }\n";
         let tree = SyntaxTree::example("a.cu", text);
-        let edits = heads(&tree, "f").unwrap();
+        let edits = heads(&tree, "f", false).unwrap();
         let edited = apply(text, &edits.iter().collect::<Vec<_>>()).unwrap();
         assert_eq!(edited.matches("__forceinline__").count(), 2);
         assert!(edited.contains("__device__ __noinline__ void g"), "{edited}");
-        assert_eq!(heads(&tree, "r"), None);
-        assert_eq!(heads(&tree, "nothing"), Some(Vec::new()));
+        assert_eq!(heads(&tree, "r", false), None);
+        assert_eq!(heads(&tree, "nothing", false), Some(Vec::new()));
+    }
+
+    #[test]
+    fn functions_that_other_files_call_keep_their_symbol() {
+        let text = "__host__ __device__ __noinline__ void f(float* p);\n\
+            __host__ __device__ __noinline__\nvoid f(float* p) { p[0] = 1; }\n";
+        let tree = SyntaxTree::example("a.cu", text);
+        assert!(has_symbol(&tree, "f", false));
+        let edits = heads(&tree, "f", true).unwrap();
+        let edited = apply(text, &edits.iter().collect::<Vec<_>>()).unwrap();
+        let expected = "__host__ __device__ void f(float* p);\n\
+            __host__ __device__\nvoid f(float* p) { p[0] = 1; }\n";
+        assert_eq!(edited, expected);
     }
 }

@@ -87,8 +87,8 @@ fn without_pi(tree: &SyntaxTree, node: Node<'_>, is_float: bool, depth: usize) -
     }
     if let Some(turns) = half_turns(tree, node, is_float) {
         return match literal_beside(tree, node).filter(|_| turns == "1.0") {
-            // `2.0 * M_PI` becomes `2.0`.
-            Some((product, literal)) => tree.replacement(product.byte_range(), tree.slice(literal)),
+            // `2.0 * M_PI` and `2 * M_PI` become `2.0`.
+            Some((product, literal)) => tree.replacement(product.byte_range(), &literal),
             None => tree.replacement(node.byte_range(), turns),
         };
     }
@@ -155,13 +155,18 @@ fn definition<'t>(tree: &'t SyntaxTree, name: &str) -> Option<&'t str> {
     Some(tree.slice(*value))
 }
 
-/// The other factor of a product with a floating-point literal.
-fn literal_beside<'t>(tree: &SyntaxTree, node: Node<'t>) -> Option<(Node<'t>, Node<'t>)> {
+/// A product of a node and a literal, and the literal as a floating-point number.
+fn literal_beside<'t>(tree: &SyntaxTree, node: Node<'t>) -> Option<(Node<'t>, String)> {
     let product = node.parent().filter(|parent| parent.kind() == Kind::BinaryExpression)?;
     let (left, right) = (product.field(Field::Left)?, product.field(Field::Right)?);
     let other = if left == node { right } else { left };
-    let is_product = product.operator()? == "*";
-    (is_product && other.kind() == Kind::NumberLiteral && tree.slice(other).contains('.')).then_some((product, other))
+    let text = tree.slice(other);
+    let is_integer = text.chars().all(|c| c.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    let literal = match is_integer {
+        true => format!("{text}.0"),
+        false => Some(text).filter(|text| text.contains('.'))?.to_string(),
+    };
+    (product.operator()? == "*" && other.kind() == Kind::NumberLiteral).then_some((product, literal))
 }
 
 #[cfg(test)]
@@ -186,6 +191,7 @@ mod tests {
         for (before, after) in [
             ("x[0] = sin(M_PI * x[1]);", "x[0] = sinpi(1.0 * x[1]);"),
             ("x[0] = sin(2.0 * M_PI * x[1] / n);", "x[0] = sinpi(2.0 * x[1] / n);"),
+            ("x[0] = sin(2 * M_PI * (n % 7) / 7);", "x[0] = sinpi(2.0 * (n % 7) / 7);"),
             ("x[0] = std::sin(-(x[1] * pi) / n);", "x[0] = sinpi(-(x[1] * 1.0) / n);"),
             ("x[0] = sinf(3.14159274f * n);", "x[0] = sinpif(1.0 * n);"),
             ("sincos(TURN * x[1], x, x + 1);", "sincospi(2.0 * x[1], x, x + 1);"),

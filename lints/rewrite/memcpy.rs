@@ -43,7 +43,10 @@ fn loops_for_calls(object: &StackObject) -> Option<Rewrite> {
     }
     calls.sort_by_key(|call| call.start);
     calls.dedup();
-    let counter = fresh(tree.text(), "element", &[]);
+    // The counter hides nothing outside of the function; a macro in it may use a name.
+    let function = enclosing_function(tree.node_at(offset)?)?;
+    let compiled = tree.compiled().compiled(tree.text(), function.byte_range())?;
+    let counter = fresh(&format!("{} {compiled}", tree.slice(function)), "element", &[]);
     let mut edits = Vec::new();
     for call in &calls {
         edits.extend(array.unrolled(tree.root()?.named_descendant_for_byte_range(call.start, call.end)?, &counter)?);

@@ -2,6 +2,7 @@
 //! becomes `static constexpr int days[12] = {31, …};`.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use cuda_syntax::ast::{Field, Kind, Node, Subscript};
 use cuda_syntax::tree::{access_path, enclosing_function, last_name, role};
@@ -11,6 +12,7 @@ use lmem_frame::StackObject;
 
 use super::Rewrite;
 use super::facts::constness::reads_a_value;
+use super::facts::narrowing::Element;
 use super::facts::sites::located;
 use super::shared::declaration::{Declared, declared};
 
@@ -97,7 +99,7 @@ impl<'v> Table<'v> {
         let index = Subscript::of(path).and_then(Subscript::index).filter(|_| is_fit)?;
         let index = tree.value_of(index)?;
         let right = assignment.field(Field::Right)?;
-        let value = constant(tree, right)?;
+        let value = constant(tree, right, tree.slice(self.type_node))?;
         if !tree.means_the_same(&value, right.start_byte(), self.statement.start_byte()) {
             return None;
         }
@@ -121,13 +123,27 @@ impl<'v> Table<'v> {
         );
         let lines = format!("{head}{}}};", broken(&values, head.len(), &format!("{ending}    ")));
         let mut edits = vec![tree.lines_instead(self.statement.byte_range(), &lines, &ending)?];
-        for statement in &self.statements {
-            // A second semicolon is an empty statement.
-            let more = tree.text()[statement.end_byte()..].bytes().take_while(|byte| *byte == b';').count();
-            let range = statement.start_byte()..statement.end_byte() + more;
-            edits.push(tree.replacement(tree.whole_line(range), "")?);
+        for range in self.removed() {
+            edits.push(tree.replacement(range, "")?);
         }
         (!is_constant).then_some(edits)
+    }
+
+    /// The ranges of the assignments; those with nothing but blanks between them are one range, so that no blank line
+    /// stays where several stood on a line.
+    fn removed(&self) -> Vec<Range<usize>> {
+        let text = self.tree.text();
+        let mut joined: Vec<Range<usize>> = Vec::new();
+        for statement in &self.statements {
+            // A second semicolon is an empty statement.
+            let more = text[statement.end_byte()..].bytes().take_while(|byte| *byte == b';').count();
+            let range = statement.start_byte()..statement.end_byte() + more;
+            match joined.last_mut().filter(|last| text[last.end..range.start].trim().is_empty()) {
+                Some(last) => last.end = range.end,
+                None => joined.push(range),
+            }
+        }
+        joined.into_iter().map(|range| self.tree.without_blanks(range)).collect()
     }
 }
 
@@ -158,27 +174,29 @@ fn broken(values: &[&str], start: usize, ending: &str) -> String {
     text
 }
 
-/// A constant value; a vector as an initializer list.
-fn constant(tree: &SyntaxTree, node: Node<'_>) -> Option<String> {
-    let text = tree.slice(node);
+/// A value that an initializer list may have for an element; a vector as a list of its own.
+fn constant(tree: &SyntaxTree, node: Node<'_>, type_text: &str) -> Option<String> {
+    if node.kind() != Kind::CallExpression {
+        let is_kept = is_of_constants(tree, node) && Element::of(type_text)?.accepts(tree, node);
+        return is_kept.then(|| tree.slice(node).to_string());
+    }
+    let vector = last_name(tree.slice(node.field(Field::Function)?)).strip_prefix("make_")?;
+    let component = Element::of_component(vector).filter(|_| last_name(type_text) == vector)?;
+    let parts: Vec<Node<'_>> = node.field(Field::Arguments)?.named_children().collect();
+    let is_kept = parts.iter().all(|part| is_of_constants(tree, *part) && component.accepts(tree, *part));
+    let texts: Vec<&str> = parts.iter().map(|part| tree.slice(*part)).collect();
+    is_kept.then(|| format!("{{{}}}", texts.join(", ")))
+}
+
+/// Whether an expression has only numbers and names of constants.
+fn is_of_constants(tree: &SyntaxTree, node: Node<'_>) -> bool {
     match node.kind() {
-        Kind::NumberLiteral | Kind::CharLiteral | Kind::True | Kind::False => Some(text.to_string()),
-        Kind::UnaryExpression => constant(tree, node.field(Field::Argument)?).map(|_| text.to_string()),
-        Kind::ParenthesizedExpression => constant(tree, node.named_child(0)?).map(|_| text.to_string()),
-        Kind::BinaryExpression => {
-            constant(tree, node.field(Field::Left)?)?;
-            constant(tree, node.field(Field::Right)?).map(|_| text.to_string())
+        Kind::NumberLiteral | Kind::CharLiteral | Kind::True | Kind::False => true,
+        Kind::UnaryExpression | Kind::ParenthesizedExpression | Kind::BinaryExpression => {
+            node.named_children().all(|part| is_of_constants(tree, part))
         }
-        Kind::Identifier => tree.is_fixed(text, node.start_byte()).then(|| text.to_string()),
-        Kind::CallExpression => {
-            let called = last_name(tree.slice(node.field(Field::Function)?));
-            let vector = called.strip_prefix("make_")?;
-            let list = node.field(Field::Arguments)?.children();
-            let parts: Vec<String> =
-                list.into_iter().filter(Node::is_named).map(|part| constant(tree, part)).collect::<Option<_>>()?;
-            types::size_of(vector).map(|_| format!("{{{}}}", parts.join(", ")))
-        }
-        _ => None,
+        Kind::Identifier => tree.is_constant(tree.slice(node), node.start_byte()),
+        _ => false,
     }
 }
 
@@ -232,6 +250,21 @@ mod tests {
     }
 
     #[test]
+    fn no_blank_lines_stay() {
+        let expected = "    static constexpr int t[4] = {1, 2, 3, 4};\n    return t[n];";
+        for body in [
+            "    int t[4];\n    t[0] = 1; t[1] = 2;\n    t[2] = 3; t[3] = 4;\n    return t[n];",
+            "    int t[4];\n    t[0] = 1;\n\n    t[1] = 2; t[2] = 3; t[3] = 4;\n    return t[n];",
+        ] {
+            assert_eq!(edited(body), Some(format!("{HELPER}__device__ int f(int n) {{\n{expected}\n}}\n")), "{body}");
+        }
+        let one = edited("    int t[2]; t[0] = 1; t[1] = 2; return t[n];").unwrap();
+        assert!(one.contains("    static constexpr int t[2] = {1, 2}; return t[n];"), "{one}");
+        let end = edited("    int t[2];\n    if (n < 0) n = 0; t[0] = 1; t[1] = 2;\n    return t[n];").unwrap();
+        assert!(end.contains("\n    if (n < 0) n = 0;\n    return"), "{end}");
+    }
+
+    #[test]
     fn other_tables_stay() {
         for body in [
             "    int t[2];\n    t[0] = 1;\n    t[1] = n;\n    return t[n];",
@@ -243,6 +276,10 @@ mod tests {
             "    int t[2];\n    t[n] = 1;\n    return t[n];",
             "    int t[2];\n    t[0] = 1; // first\n    return t[n];",
             "    int t[2];\n    t[0] = 1;; // first\n    return t[n];",
+            // Narrowing in braces.
+            "    signed char t[2];\n    t[0] = 200;\n    return t[n];",
+            "    float t[2];\n    t[0] = 16777217;\n    return t[n];",
+            "    uchar4 t[1];\n    t[0] = make_uchar4(1, 256, 0, 0);\n    return t[n].x;",
         ] {
             assert_eq!(edited(body), None, "{body}");
         }

@@ -292,6 +292,7 @@ fn check_once(
             headers: HeaderIndex::new(&workspace.root),
             curand: &curand,
             tries_shared_spilling: levels.warns_of("shared_spill_available"),
+            compiles_host: false,
             show: &show,
         },
         cache,

@@ -41,12 +41,35 @@ pub fn listing(nvcc: &Path, architecture: &str, flags: &NvccFlags, arguments: &[
 
 /// What decides how a file is preprocessed.
 fn preprocessing(nvcc: &Path, architecture: &str, flags: &NvccFlags, arguments: &[String]) -> Command {
-    let mut command = Command::new(nvcc);
-    command.args(arguments);
+    let mut command = base(nvcc, flags, arguments);
     match flags.virtual_architecture(architecture) {
         Some(name) => command.arg(format!("-gencode=arch={name},code={architecture}")),
         None => command.arg(format!("-arch={architecture}")),
     };
+    command
+}
+
+/// The command line that compiles `source` for the host: a host compiler rejects what nvcc's front end lets pass, such as
+/// narrowing in braces. nvcc has no pass for the host alone; one virtual architecture saves `ptxas`, and code for the
+/// host is checked and not generated.
+pub fn host_command(
+    nvcc: &Path,
+    architecture: &str,
+    flags: &NvccFlags,
+    arguments: &[String],
+    source: &Path,
+    folder: &Path,
+) -> Command {
+    let name = architecture.replacen("sm_", "compute_", 1);
+    let mut command = base(nvcc, flags, arguments);
+    command.args(["-c", "-Xcompiler=-fsyntax-only"]).arg(format!("-gencode=arch={name},code={name}"));
+    command.arg("--keep").arg("--keep-dir").arg(folder).arg("-o").arg(folder.join("lmem-out.o")).arg(source);
+    command
+}
+
+fn base(nvcc: &Path, flags: &NvccFlags, arguments: &[String]) -> Command {
+    let mut command = Command::new(nvcc);
+    command.args(arguments);
     if flags.origin == FlagOrigin::Captured {
         // For captured flags, the build's values of these variables are already included.
         for name in ADDING_VARIABLES {

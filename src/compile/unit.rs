@@ -157,6 +157,8 @@ pub struct Compiler<'a> {
     pub curand: &'a (dyn Fn(&Toolkit) -> Result<PathBuf, String> + Sync),
     /// Whether to try spilling to shared memory. This costs a ptxas run for each unit that spills.
     pub tries_shared_spilling: bool,
+    /// Whether a `.cu` file is compiled for the host too, for edits of code that the host compiler sees.
+    pub compiles_host: bool,
     /// Called with each finished command, for `-v`.
     pub show: &'a (dyn Fn(&Shown<'_>) + Sync),
 }
@@ -359,6 +361,29 @@ impl UnitRun<'_, '_> {
         Box::new(Failure { read: Some(read), absent: Some(absent), ..*failure })
     }
 
+    /// Compiles a file for the host, for its errors alone.
+    fn host(
+        &self,
+        unit: &TranslationUnit,
+        file: &SourceFile,
+        flags: &NvccFlags,
+        attempt: &Attempt,
+        program: &Path,
+        folder: &Path,
+    ) -> Result<(), Box<Failure>> {
+        let folder = folder.join("host");
+        fs_err::create_dir_all(&folder).map_err(CompileError::io("no temporary folder can be made"))?;
+        let (architecture, arguments) = (&attempt.architecture, &attempt.arguments);
+        let mut command = nvcc::host_command(program, architecture, flags, arguments, &file.path, &folder);
+        command.current_dir(&unit.base);
+        let output = self.run(&mut command, b"", "nvcc")?;
+        if output.succeeded() {
+            return Ok(());
+        }
+        let text = self.shown(without_folder(&said(&output), &folder, unit), unit)?;
+        Err(self.refusal(output.end, &text, "nvcc", parse_messages(&text, "nvcc"), attempt))
+    }
+
     fn nvcc_once(
         &self,
         unit: &TranslationUnit,
@@ -384,6 +409,9 @@ impl UnitRun<'_, '_> {
             let read = preprocessed.filter(|text| !text.is_empty()).map(|text| self.dependencies(&text, unit, file));
             let refusal = self.refusal(output.end, &text, "nvcc", messages, attempt);
             return Err(Box::new(Failure { ptx, read, ..*refusal }));
+        }
+        if self.compiler.compiles_host {
+            self.host(unit, file, flags, attempt, program, folder)?;
         }
         let kept = |ending| nvcc::kept_file(folder, ending).map_err(CompileError::io("nvcc's files cannot be listed"));
         let missing = |what| CompileError::NoOutput { program: "nvcc".into(), what };

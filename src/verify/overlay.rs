@@ -3,11 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::Field;
+use cuda_syntax::identifiers::identifiers;
+use cuda_syntax::tree::{enclosing_function, head_start};
 use lmem_base::diagnostic::Edit;
 use lmem_base::edit;
 use lmem_base::guardian::Folder;
 use lmem_base::source::{SourceFile, normalize};
-use lmem_unit::{MappedText, NvccFlags, TranslationUnit, UnitCode};
+use lmem_unit::{CompiledText, MappedText, NvccFlags, TranslationUnit, UnitCode};
 
 /// A unit with edits of its files.
 pub struct Overlay<'a> {
@@ -18,6 +22,8 @@ pub struct Overlay<'a> {
     pub dependencies: &'a [PathBuf],
     /// By kernel, the block size that its edit relies on.
     pub threads: BTreeMap<String, u32>,
+    /// Whether the edits change code that a host compiler reads.
+    pub is_seen_by_host: bool,
     text: Edited,
 }
 
@@ -57,7 +63,9 @@ impl<'a> Overlay<'a> {
             UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => Edited::Text(text.edited(edits)?),
             UnitCode::Machine(_) => return None,
         };
-        Some(Self { unit, root, dependencies, threads: BTreeMap::new(), text })
+        let is_file = matches!(text, Edited::Files(_));
+        let is_seen_by_host = is_file && edits.iter().any(|edit| is_of_host(edit));
+        Some(Self { unit, root, dependencies, threads: BTreeMap::new(), is_seen_by_host, text })
     }
 
     /// What distinguishes this overlay from others of the unit: file names relative to the root, and texts.
@@ -136,6 +144,17 @@ impl<'a> Overlay<'a> {
     }
 }
 
+/// Whether an edit is in code that is not clearly of the device alone: a function of the host, or one whose head does not
+/// say, and what is outside of functions.
+fn is_of_host(edit: &Edit) -> bool {
+    let tree = SyntaxTree::new(MappedText::from_file(&edit.span.file), CompiledText::Unknown);
+    let Some(function) = tree.node_at(edit.span.start).and_then(enclosing_function) else { return true };
+    let end = function.field(Field::Body).map_or(function.end_byte(), |body| body.start_byte());
+    let head = tree.text().get(head_start(function)..end).unwrap_or("");
+    let has = |word: &str| identifiers(head).any(|it| it == word);
+    has("__host__") || !(has("__device__") || has("__global__"))
+}
+
 fn edited_files(edits: &[&Edit]) -> Option<BTreeMap<PathBuf, String>> {
     let edited = |edit: &&Edit| {
         let of_file = edit::of_file(edits.iter().copied(), &edit.span.file.path);
@@ -189,6 +208,24 @@ mod tests {
         assert_eq!(file.path, mirrored.join("kernels/a.cu"));
         assert_eq!(flags.arguments[0], format!("-I{}/include", mirrored.display()));
         assert_eq!(mirror.unit.base, mirrored);
+    }
+
+    #[test]
+    fn edits_of_the_host_are_told_from_those_of_the_device() {
+        for (text, expected) in [
+            ("__global__ void k() { HERE; }", false),
+            ("template <int N> __device__ __forceinline__ int f() { HERE; }", false),
+            ("struct S { __device__ int f() { HERE; } };", false),
+            ("__device__ __noinline__ HERE int f() { return 1; }", false),
+            ("__host__ __device__ int f() { HERE; }", true),
+            ("DUAL int f() { HERE; }", true),
+            ("constexpr int f() { HERE; }", true),
+            ("__device__ int f();\nHERE t[2];", true),
+        ] {
+            let file = SourceFile::from_text("a.cu", text);
+            let start = text.find("HERE").unwrap();
+            assert_eq!(is_of_host(&Edit::alone(Span::new(&file, start..start + 4), "x")), expected, "{text}");
+        }
     }
 
     #[test]

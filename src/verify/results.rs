@@ -7,6 +7,8 @@ use lmem_base::diagnostic::{Applicability, Comparison, Verification};
 use lmem_compare::estimate::Executed;
 use lmem_compare::{Compared, Terms, Versions};
 use lmem_unit::{Artifacts, TranslationUnit};
+use nv_code::PtxModule;
+use nv_code::dataflow::cancels_products;
 
 use super::Candidate;
 use super::measure::{Measured, canonical};
@@ -117,6 +119,7 @@ fn compared(before: &Original, after: &str, threads: &BTreeMap<String, u32>) -> 
     // If there are too many, kernels that an edit is for come first.
     kernels.sort_by_key(|kernel| !threads.contains_key(*kernel));
     let all = kernels.clone();
+    let modules = PtxModule::parse(&before.ptx).ok().zip(PtxModule::parse(after).ok());
     let mut count = 0;
     for kernel in kernels {
         let Compared { results: outcome, executed } = match count {
@@ -126,6 +129,10 @@ fn compared(before: &Original, after: &str, threads: &BTreeMap<String, u32>) -> 
             }
             _ => Compared::without_counts(Comparison::NotCompared { why: "too many kernels".to_string() }),
         };
+        let outcome = match modules.as_ref().is_some_and(|modules| loses_error(modules, kernel, &outcome)) {
+            true => Comparison::Different { what: CANCELLED.to_string() },
+            false => outcome,
+        };
         count += usize::from(outcome != Comparison::Unchanged);
         results.executed.extend(executed.map(|executed| (kernel.to_string(), executed)));
         for function in versions.functions(kernel) {
@@ -134,6 +141,15 @@ fn compared(before: &Original, after: &str, threads: &BTreeMap<String, u32>) -> 
         }
     }
     results
+}
+
+/// What is said of an edit after which a rounding error may be another number.
+const CANCELLED: &str = "the compiler may fuse a product into a difference with the same product";
+
+/// Whether a product of a changed kernel may be fused into a difference that takes its rounding error, where memory or a
+/// call rounded it before. Launches do not show it: PTX is executed as written, and `ptxas` fuses.
+fn loses_error((before, after): &(PtxModule, PtxModule), kernel: &str, outcome: &Comparison) -> bool {
+    *outcome != Comparison::Unchanged && cancels_products(after, kernel) && !cancels_products(before, kernel)
 }
 
 /// A difference in the results of the candidate's own kernels.

@@ -446,6 +446,7 @@ fn with_compilers<T>(
         headers,
         curand: &curand,
         tries_shared_spilling: cache.is_none(),
+        compiles_host: false,
         show: &|_| {},
     };
     run(Compilers { compiler, cache, shows_suggestions: false, comparer: &Comparer::default(), bench: None })

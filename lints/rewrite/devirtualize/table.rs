@@ -12,7 +12,7 @@ use lmem_unit::{CompiledUnit, MappedText};
 
 use crate::rewrite::facts::number::is_number;
 use crate::rewrite::facts::purity::is_pure;
-use crate::rewrite::inline::heads;
+use crate::rewrite::inline::{has_symbol, heads};
 
 /// Limit on the number of functions in a table.
 const MOST_FUNCTIONS: usize = 16;
@@ -125,7 +125,8 @@ fn by_name(tree: &SyntaxTree, table: &DeclaredTable<'_>) -> Option<FunctionTable
         edits.extend(call_by_name(tree, node, &called).filter(|_| is_use)?);
     }
     for function in &table.functions {
-        edits.extend(heads(tree, tree.slice(*function))?);
+        let function = tree.slice(*function);
+        edits.extend(heads(tree, function, has_symbol(tree, function, false))?);
     }
     edits.sort();
     edits.dedup();

@@ -6,6 +6,8 @@ pub mod classes;
 pub mod constness;
 pub mod evaluation;
 pub mod integers;
+pub mod linkage;
+pub mod narrowing;
 pub mod number;
 pub mod plain_type;
 pub mod purity;

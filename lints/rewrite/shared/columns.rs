@@ -30,7 +30,11 @@ impl PrivateVariable {
         if !is_plain {
             return None;
         }
-        let mut edits = declaration(tree, &declared, &name, threads)?;
+        let uses = uses(tree, &declared)?;
+        let column = column(tree, &declared, threads, uses.len());
+        let threads = &BlockThreads { own: column.as_ref().map_or(threads.own, |(name, _)| name), ..*threads };
+        let line = column.as_ref().map(|(_, line)| line.as_str());
+        let mut edits = declaration(tree, &declared, &name, threads, line)?;
         if let Some(initializer) = declared.initializer {
             let zero = zero(tree, &declared, initializer)?;
             edits.push(fill(tree, &declared, &name, threads, zero)?);
@@ -39,7 +43,7 @@ impl PrivateVariable {
             || is_value_type(tree, type_text)
             || argument(type_text).is_some_and(|argument| is_value_type(tree, &argument));
         let root = tree.root()?;
-        for used in uses(tree, &declared)? {
+        for used in uses {
             // Beside an element of a column lies the next thread's element.
             let element = root.named_descendant_for_byte_range(used.name.start, used.end)?;
             if !stays_alone(tree, element, is_of_values) {
@@ -53,19 +57,35 @@ impl PrivateVariable {
     }
 }
 
-/// Turns the declaration into one of shared memory. Other variables of the statement keep theirs.
+/// A constant for the thread's index, and its declaration, where the index is a long expression that several elements
+/// would repeat.
+fn column(
+    tree: &SyntaxTree,
+    declared: &Declared<'_>,
+    threads: &BlockThreads<'_>,
+    uses: usize,
+) -> Option<(String, String)> {
+    let is_repeated = uses + usize::from(declared.initializer.is_some()) > 1;
+    let name = fresh(tree.text(), &format!("{}_column", tree.slice(declared.name)), &[]);
+    let line = format!("const unsigned {name} = {};", threads.own);
+    (is_repeated && threads.own.contains(' ')).then_some((name, line))
+}
+
+/// Turns the declaration into one of shared memory, after a `line` of its own. Other variables of the statement keep
+/// theirs.
 fn declaration(
     tree: &SyntaxTree,
     declared: &Declared<'_>,
     name: &str,
     threads: &BlockThreads<'_>,
+    line: Option<&str>,
 ) -> Option<Vec<Edit>> {
     let Declared { statement, whole, declarator, array, .. } = declared;
     let last = format!("][{}]", threads.count);
     let Some(removed) = beside_others(tree, declared)? else {
         let initializer = array.end_byte()..whole.end_byte();
         let edits = [
-            tree.insertion(statement.start_byte(), "__shared__ "),
+            lines_before(tree, *statement, line.into_iter(), "__shared__ "),
             tree.replacement(declared.name.byte_range(), name),
             tree.replacement(array.end_byte() - 1..array.end_byte(), &last),
         ];
@@ -80,8 +100,11 @@ fn declaration(
     let type_text = text.get(statement.start_byte()..first.start_byte())?.trim_end();
     let before = text.get(declarator.start_byte()..declared.name.start_byte())?;
     let extents = text.get(declared.name.end_byte()..array.end_byte() - 1)?;
-    let line = format!("__shared__ {type_text} {before}{name}{extents}{last};");
-    let inserted = before_statement(tree, *statement, &line)?;
+    let shared = format!("__shared__ {type_text} {before}{name}{extents}{last};");
+    let inserted = match line {
+        Some(line) => lines_before(tree, *statement, [line, &shared].into_iter(), "")?,
+        None => before_statement(tree, *statement, &shared)?,
+    };
     Some(vec![inserted, tree.replacement(removed, "")?])
 }
 
@@ -103,6 +126,22 @@ pub(in crate::rewrite) fn beside_others(tree: &SyntaxTree, declared: &Declared<'
 pub(in crate::rewrite) fn before_statement(tree: &SyntaxTree, statement: Node<'_>, text: &str) -> Option<Edit> {
     let offset = statement.start_byte();
     tree.line_before(offset, text).or_else(|| tree.insertion(offset, &format!("{text} ")))
+}
+
+/// Inserts lines before a statement, and words that begin its own line.
+fn lines_before<'l>(
+    tree: &SyntaxTree,
+    statement: Node<'_>,
+    lines: impl Iterator<Item = &'l str>,
+    words: &str,
+) -> Option<Edit> {
+    let start = statement.start_byte();
+    let before = tree.text()[..start].rsplit('\n').next().unwrap_or("");
+    // The line of a kernel string that another literal begins has no ending to repeat.
+    let ending = Some(start).filter(|_| before.trim().is_empty()).and_then(|start| tree.line_ending(start));
+    let ending = ending.unwrap_or_else(|| " ".to_string());
+    let text: String = lines.flat_map(|line| [line, &ending]).chain([words]).collect();
+    tree.lines_instead(start..start, &text, &ending)
 }
 
 /// The value for elements that an initializer sets to zero; `None` if it does anything else.
@@ -256,10 +295,14 @@ template <typename T> __global__ void k(float* out, int n) {
 
     /// The kernel's body with the array `w` in shared memory.
     fn shared_in(head: &str, body: &str) -> Option<String> {
+        edited(head, body, "threadIdx.x")
+    }
+
+    fn edited(head: &str, body: &str, own: &str) -> Option<String> {
         let text = format!("{head}{body}\n}}\n");
         let tree = Rc::new(SyntaxTree::example("a.cu", &text));
         let offset = head.len() + occurrences(body, "w").next()?;
-        let threads = BlockThreads { count: "256", own: "threadIdx.x" };
+        let threads = BlockThreads { count: "256", own };
         let argument = |name: &str| (name == "T").then(|| "float".to_string());
         let edits = PrivateVariable::at(&tree, offset)?.columns(&threads, &argument)?;
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
@@ -304,6 +347,32 @@ template <typename T> __global__ void k(float* out, int n) {
             ),
         ] {
             assert_eq!(shared(before).as_deref(), Some(after));
+        }
+    }
+
+    #[test]
+    fn a_long_index_is_computed_once() {
+        let own = "(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x";
+        let of = |body: &str| edited(HEAD, body, own);
+        for (before, after) in [
+            (
+                "  float w[8];\n  w[n] = 1;",
+                format!("  __shared__ float w_of_block[8][256];\n  w_of_block[n][{own}] = 1;"),
+            ),
+            (
+                "  float w[8];\n  w[n] = w[0];",
+                format!(
+                    "  const unsigned w_column = {own};\n  __shared__ float w_of_block[8][256];\n  w_of_block[n][w_column] = w_of_block[0][w_column];"
+                ),
+            ),
+            (
+                "  int w[8] = {}, w_column = 0;\n  w[n] = w_column;",
+                format!(
+                    "  const unsigned w_column_2 = {own};\n  __shared__ int w_of_block[8][256];\n  int w_column = 0;\n  for (int element = 0; element < 8; ++element) w_of_block[element][w_column_2] = 0;\n  w_of_block[n][w_column_2] = w_column;"
+                ),
+            ),
+        ] {
+            assert_eq!(of(before), Some(after));
         }
     }
 

@@ -49,7 +49,7 @@ enum Layout {
 /// a usual size as placeholder.
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
     let variable = own_variable(cx, object).filter(|_| !must_be_resident(cx))?;
-    if variable.is_of_kernel && variable.is_of_one_thread(axes(cx, true)?) {
+    if variable.is_of_kernel && variable.is_of_one_thread(axes(cx, true)) {
         return keep_for_one_thread(cx, object, &variable);
     }
     let layouts = [Layout::Columns, Layout::Rows];
@@ -141,7 +141,7 @@ fn edits(
     block: &Block,
     layout: Layout,
 ) -> Option<Vec<Edit>> {
-    let threads = BlockThreads { count: &block.text, own: OWN_COLUMNS[axes(cx, variable.is_of_kernel)? - 1] };
+    let threads = BlockThreads { count: &block.text, own: OWN_COLUMNS[axes(cx, variable.is_of_kernel) - 1] };
     let argument = argument_of(cx, variable);
     match layout {
         Layout::Columns => variable.columns(&threads, &argument).filter(|_| object.escapes().is_empty()),

@@ -3,7 +3,7 @@
 //! `columns` refuses.
 //!
 //! A row has an odd number of elements or words, so threads that access the same element of their rows have no bank
-//! conflicts. A row has only the alignment of its type. A cast to a type with a larger alignment is refused, because
+//! conflicts where an element is a word, and few where it is not. A row has only the alignment of its type. A cast to a type with a larger alignment is refused, because
 //! only the compiler guaranteed that alignment for the variable.
 
 use cuda_syntax::ast::{Field, Kind, Node};
@@ -126,14 +126,16 @@ fn object_lines(
 ) -> Option<Vec<String>> {
     let alignment = plain_type::alignment(tree, type_text, argument)?;
     let (count, own) = (threads.count, threads.own);
-    // In an odd number of words, threads that use the same member of their rows use different banks.
+    // In an odd number of words, threads that use the same member of their rows use different banks. An odd number of
+    // double words is an even number of words.
+    let comment = if alignment == BANK_BYTES { " /* no bank conflicts */" } else { "" };
     Some(match (bytes / alignment) % 2 == 1 || bytes < BANK_BYTES {
         true => {
             vec![format!("__shared__ {type_text} {block}[{count}];"), format!("{type_text} &{name} = {block}[{own}];")]
         }
         false => vec![
             format!(
-                "__shared__ struct {{ {type_text} own; char gap[alignof({type_text})]; /* no bank conflicts */ }} {block}[{count}];"
+                "__shared__ struct {{ {type_text} own; char gap[alignof({type_text})];{comment} }} {block}[{count}];"
             ),
             format!("{type_text} &{name} = {block}[{own}].own;"),
         ],
@@ -221,8 +223,14 @@ impl Row<'_> {
         if initializer.kind() != Kind::InitializerList || !is_complete || !values.iter().all(is_simple) {
             return None;
         }
+        let first = tree.slice(*values.first()?);
+        let is_number = |value: &Node<'_>| value.kind() == Kind::NumberLiteral && tree.slice(*value) == first;
+        if values.len() > 1 && name != COUNTERS[0] && values.iter().all(is_number) {
+            let (loops, indices) = loops_over(tree, self.declared, &COUNTERS[..1])?;
+            return Some(vec![format!("{loops}{name}{indices} = {first};")]);
+        }
         let assigned = values.iter().enumerate().map(|(at, value)| format!("{name}[{at}] = {};", tree.slice(*value)));
-        Some(vec![assigned.collect::<Vec<_>>().join(" ")])
+        Some(assigned.collect())
     }
 
     /// `__shared__ int a_of_block[256];` and `int &a = a_of_block[threadIdx.x];`
@@ -435,7 +443,7 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
             ("State w = {n};", "__shared__ State w_of_block[256]; State &w = w_of_block[threadIdx.x]; w = State{n};"),
             (
                 "Pair w{};",
-                "__shared__ struct { Pair own; char gap[alignof(Pair)]; /* no bank conflicts */ } w_of_block[256]; Pair &w = w_of_block[threadIdx.x].own; w = Pair{};",
+                "__shared__ struct { Pair own; char gap[alignof(Pair)]; } w_of_block[256]; Pair &w = w_of_block[threadIdx.x].own; w = Pair{};",
             ),
         ] {
             assert_eq!(rows(&format!("{before} read(&w, n);")), Some(format!("{after} read(&w, n);")));

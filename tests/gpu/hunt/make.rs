@@ -112,6 +112,7 @@ fn compile_text(unit: &TranslationUnit, architecture: &str, cubin: &Path) -> Res
         headers: HeaderIndex::new(&unit.base),
         curand: &|_| Err("no kernel of the collection uses cuRAND".to_string()),
         tries_shared_spilling: false,
+        compiles_host: false,
     };
     let artifacts = compiler.compile(unit, &target).map_err(|failure| format!("{}: {failure:?}", unit.name))?;
     Ok(fs_err::write(cubin, artifacts.cubin)?)

@@ -125,6 +125,23 @@ impl SyntaxTree {
         if is_alone && is_same { start..end } else { range }
     }
 
+    /// The range of statements with what would stay behind them as blanks: the whole lines, else the blanks up to what
+    /// stands beside them.
+    pub fn without_blanks(&self, range: Range<usize>) -> Range<usize> {
+        let text = self.text();
+        let whole = self.whole_line(range.clone());
+        if whole != range {
+            return whole;
+        }
+        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+        let after = text.as_bytes()[range.end..].iter().take_while(|byte| is_blank(byte)).count();
+        let before = text.as_bytes()[..range.start].iter().rev().take_while(|byte| is_blank(byte)).count();
+        match text[range.end + after..].starts_with(['\n', '\r']) {
+            true => range.start - before..range.end + after,
+            false => range.start..range.end + after,
+        }
+    }
+
     /// The span of the byte at an offset, if the file has the same byte.
     fn verbatim(&self, offset: usize) -> Option<lmem_base::source::Span> {
         let span = self.span(offset..offset + 1)?;

@@ -1,5 +1,6 @@
 //! Data-flow analyses on PTX: reaching definitions, points-to, divergence in a warp, loops, and recursion.
 
+mod cancelling;
 mod closure;
 mod divergence;
 pub mod flow;
@@ -10,6 +11,7 @@ mod recursion;
 
 use ptx_syntax::{Instruction, Operand};
 
+pub use cancelling::cancels_products;
 pub use flow::{Call, Flow, Origins, Provenance, Root, constant, registers};
 pub use fusing::may_fuse;
 pub use loops::{PtxLoops, TripCount};
