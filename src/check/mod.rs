@@ -43,7 +43,7 @@ use globset::Glob;
 
 use cuda_toolkit::{self, Component, Toolkit, ToolkitError};
 use lmem_base::comparison::Version;
-use lmem_base::diagnostic::{Diagnostic, Report, Summary};
+use lmem_base::diagnostic::{Diagnostic, PartitionTally, Report, Summary};
 use lmem_base::places;
 use lmem_base::source::display_path;
 use lmem_extract::Extraction;
@@ -60,7 +60,7 @@ use crate::sandbox::{self, Sandbox};
 use crate::verify::Comparer;
 use crate::{fix, report};
 use early::Early;
-use jobs::{is_compiled, jobs, run_jobs};
+use jobs::{Job, is_compiled, jobs, run_jobs};
 use levels::{AllLevels, all_levels, leveled_by_file, leveled_by_place};
 use since::Since;
 use tally::{say_what_happened, summarize};
@@ -223,30 +223,9 @@ fn check_once(
     if let Some(only) = surroundings.only {
         extraction.units.retain(|unit| only.contains(&unit.path()));
     }
+    let run = Run { surroundings, since, workspace: &workspace, levels: &levels, cancel, talk };
     if extraction.units.is_empty() {
-        let is_all_here =
-            extraction.unread.is_empty() && partition.is_none_or(|partition| partition.left_to_others == 0);
-        if surroundings.program.is_none() && is_all_here {
-            talk.note("no CUDA source was found");
-        }
-        let failing = not_analysed::unread_files(&extraction);
-        let mut report = {
-            let summary = Summary { partition, ..Summary::default() };
-            finish(Vec::new(), Vec::new(), &extraction, &workspace, &levels, summary)
-        };
-        if let Some(since) = since {
-            // The revision may have kernels that are gone, or left out now.
-            let now = since::Now {
-                kernels: surroundings.compares_kernels.then(Version::default),
-                compiled: &BTreeSet::new(),
-                changed: &BTreeSet::new(),
-                failing: &failing,
-                unknown: &failing,
-                is_silent: &|_, _| false,
-                leveled: &|remark| leveled_by_file(remark, &workspace, &levels),
-            };
-            since.judge(&mut report, now, &workspace, cancel, talk)?;
-        }
+        let (report, failing) = run.without_units(&extraction, partition)?;
         return Ok(Outcome {
             failed: !failing.is_empty() || not_analysed::has_refused(&report),
             report,
@@ -327,22 +306,7 @@ fn check_once(
     if let (Some(glob), true) = (&arguments.kernel, is_unmatched(&reports) && may_be_unmatched) {
         return Err(error::no_kernel(glob, &reports));
     }
-    let mut told = Cow::Borrowed(&extraction);
-    if shared.kernels.is_some() && !is_unmatched(&reports) {
-        // What is said of other files and texts says nothing of these kernels.
-        reports.iter_mut().filter(|report| is_empty(report)).for_each(|report| report.diagnostics.clear());
-        told = Cow::Owned(Extraction { unread: extraction.unread.clone(), ..Extraction::default() });
-    }
-    let without_kernels = not_analysed::without_kernels(&jobs, &reports);
-    if !without_kernels.is_empty() {
-        let told = told.to_mut();
-        let is_one = |unit: &TranslationUnit| {
-            let start = messages::start_of(unit);
-            unit.is_unclaimed() && without_kernels.iter().any(|text| Some(&text.span) == start.as_ref())
-        };
-        told.units.retain(|unit| !is_one(unit));
-        told.unresolved.extend(without_kernels);
-    }
+    let told = to_tell(&extraction, &jobs, &mut reports, shared.kernels.is_some());
     let suppress::Suppressed { remarks, list: suppressions } = suppress::suppress(&jobs, &mut reports, extent);
     let changed = since.map(|since| since.keep_changed(&jobs, &mut reports)).unwrap_or_default();
     say_what_happened(&jobs, &reports, talk);
@@ -369,19 +333,7 @@ fn check_once(
         return Err(CheckError::Interrupted);
     }
     if let Some(since) = since {
-        let unread = jobs.iter().zip(&reports).filter(|(_, report)| report.is_unread).map(|(job, _)| job.unit.path());
-        let unknown: BTreeSet<PathBuf> = failing.iter().cloned().chain(unread).collect();
-        let silent = suppress::Silent::new(&report.suppressions, &jobs, &workspace.root);
-        let now = since::Now {
-            kernels: kernels.take(),
-            compiled: &kernels::names(&reports),
-            changed: &changed,
-            failing: &failing,
-            unknown: &unknown,
-            is_silent: &|file, lint| silent.is_silent(file, lint),
-            leveled: &|remark| leveled_by_file(remark, &workspace, &levels),
-        };
-        let judged = since.judge(&mut report, now, &workspace, cancel, talk)?;
+        let judged = run.judge(since, &mut report, &jobs, &reports, (kernels.take(), &changed, &failing))?;
         failing.retain(|path| !judged.never_compiled.contains(path));
         // The branch's own baseline would hide what it brings.
         if judged.is_known && arguments.baseline.is_none() {
@@ -393,8 +345,8 @@ fn check_once(
     let is_whole = since.is_none() && known::is_whole(arguments) && is_all_checked;
     known.judge(&mut report, is_whole, &workspace, talk, |remark| leveled_by_file(remark, &workspace, &levels))?;
     let settled = &surroundings.settled;
-    let run = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk, settled };
-    let fixes = prove::prove(&mut report, &run)?;
+    let proof = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk, settled };
+    let fixes = prove::prove(&mut report, &proof)?;
     match arguments.sort {
         SortBy::File => report::sort_by_place(&mut report.diagnostics),
         // Proofs show what edits gain.
@@ -406,6 +358,109 @@ fn check_once(
     let interrupted = was_interrupted || cancel.load(Ordering::Relaxed);
     report.summary.interrupted = interrupted;
     Ok(Outcome { report, workspace, failed, interrupted, fixes, ended, kernels, failing })
+}
+
+/// What a run was asked for, and where.
+struct Run<'a> {
+    surroundings: &'a Surroundings<'a>,
+    since: Option<&'a Since>,
+    workspace: &'a Workspace,
+    levels: &'a AllLevels,
+    cancel: &'a AtomicBool,
+    talk: &'a Talk,
+}
+
+impl Run<'_> {
+    /// The report of a run without anything to compile, and the files that could not be read.
+    ///
+    /// # Errors
+    /// The run was interrupted, or the revision cannot be checked.
+    fn without_units(
+        &self,
+        extraction: &Extraction,
+        partition: Option<PartitionTally>,
+    ) -> Result<(Report, BTreeSet<PathBuf>), CheckError> {
+        let is_all_here =
+            extraction.unread.is_empty() && partition.is_none_or(|partition| partition.left_to_others == 0);
+        if self.surroundings.program.is_none() && is_all_here {
+            self.talk.note("no CUDA source was found");
+        }
+        let failing = not_analysed::unread_files(extraction);
+        let summary = Summary { partition, ..Summary::default() };
+        let mut report = finish(Vec::new(), Vec::new(), extraction, self.workspace, self.levels, summary);
+        if let Some(since) = self.since {
+            // The revision may have kernels that are gone, or left out now.
+            let now = since::Now {
+                kernels: self.surroundings.compares_kernels.then(Version::default),
+                compiled: &BTreeSet::new(),
+                changed: &BTreeSet::new(),
+                failing: &failing,
+                unknown: &failing,
+                is_silent: &|_, _| false,
+                leveled: &|remark| self.leveled(remark),
+            };
+            since.judge(&mut report, now, self.workspace, self.cancel, self.talk)?;
+        }
+        Ok((report, failing))
+    }
+
+    /// Compares what was found with a revision: all kernels, if they are compared, the files that the change reaches,
+    /// and those that do not compile.
+    ///
+    /// # Errors
+    /// The run was interrupted, or the revision cannot be checked.
+    fn judge(
+        &self,
+        since: &Since,
+        report: &mut Report,
+        jobs: &[Job<'_>],
+        reports: &[UnitReport],
+        (kernels, changed, failing): (Option<Version>, &BTreeSet<PathBuf>, &BTreeSet<PathBuf>),
+    ) -> Result<since::Judged, CheckError> {
+        let unread = jobs.iter().zip(reports).filter(|(_, report)| report.is_unread).map(|(job, _)| job.unit.path());
+        let unknown: BTreeSet<PathBuf> = failing.iter().cloned().chain(unread).collect();
+        let silent = suppress::Silent::new(&report.suppressions, jobs, &self.workspace.root);
+        let now = since::Now {
+            kernels,
+            compiled: &kernels::names(reports),
+            changed,
+            failing,
+            unknown: &unknown,
+            is_silent: &|file, lint| silent.is_silent(file, lint),
+            leveled: &|remark| self.leveled(remark),
+        };
+        since.judge(report, now, self.workspace, self.cancel, self.talk)
+    }
+
+    fn leveled(&self, remark: Diagnostic) -> Option<Diagnostic> {
+        leveled_by_file(remark, self.workspace, self.levels)
+    }
+}
+
+/// What is to be said of texts that are no units, and of units without kernels. Where some kernels are asked for, what
+/// is said of other files and texts says nothing of these.
+fn to_tell<'e>(
+    extraction: &'e Extraction,
+    jobs: &[Job<'_>],
+    reports: &mut [UnitReport],
+    some_kernels: bool,
+) -> Cow<'e, Extraction> {
+    let mut told = Cow::Borrowed(extraction);
+    if some_kernels && !is_unmatched(reports) {
+        reports.iter_mut().filter(|report| is_empty(report)).for_each(|report| report.diagnostics.clear());
+        told = Cow::Owned(Extraction { unread: extraction.unread.clone(), ..Extraction::default() });
+    }
+    let without_kernels = not_analysed::without_kernels(jobs, reports);
+    if !without_kernels.is_empty() {
+        let told = told.to_mut();
+        let is_one = |unit: &TranslationUnit| {
+            let start = messages::start_of(unit);
+            unit.is_unclaimed() && without_kernels.iter().any(|text| Some(&text.span) == start.as_ref())
+        };
+        told.units.retain(|unit| !is_one(unit));
+        told.unresolved.extend(without_kernels);
+    }
+    told
 }
 
 fn default_jobs() -> usize {
