@@ -81,6 +81,13 @@ impl Fault {
     }
 }
 
+impl Fault {
+    /// Whether another size of the block would not help either: a thread takes as much room in each.
+    pub fn is_of_any_block(&self) -> bool {
+        matches!(self, Self::NoGain | Self::Occupancy | Self::Work(..) | Self::Slower(_) | Self::Room(..))
+    }
+}
+
 /// `256 KiB`; ptxas rounds nothing, so there may be less than one.
 fn kib(bytes: u64) -> String {
     if bytes.is_multiple_of(1024) { format!("{} KiB", bytes / 1024) } else { format!("{bytes} B") }

@@ -196,8 +196,9 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
             Verdict::Refuted(fault) => {
                 tally.refuted.push((place(diagnostic), fault.clone()));
                 // For a placeholder, the programmer may choose a better value than the one that was tried.
-                if suggestion.applicability != Applicability::HasPlaceholders {
-                    refuted.push((suggestion.title, fault));
+                let is_chosen = suggestion.applicability == Applicability::HasPlaceholders;
+                if !is_chosen || fault.is_of_any_block() {
+                    refuted.push((suggestion.title, fault, is_chosen));
                 }
             }
             Verdict::Unclear => {}
@@ -210,7 +211,11 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
     }
     diagnostic.suggestions = open;
     let mut rejected: Vec<String> = Vec::new();
-    for (title, fault) in refuted.into_iter().filter(|(_, fault)| fault.is_of_the_idea()) {
+    let mut is_answered = diagnostic.help.iter().any(|help| help.message.contains("shared memory"));
+    for (title, fault, is_chosen) in refuted.into_iter().filter(|(_, fault, _)| fault.is_of_the_idea()) {
+        // What the number stands for is of no interest any more.
+        let title = title.split("; replace ").next().unwrap_or_default();
+        is_answered |= !is_chosen;
         let tried = format!("{title} ({fault})");
         // Two forms of one approach fail for the same reason, which is listed once.
         if !rejected.contains(&tried) {
@@ -221,7 +226,10 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
         return;
     }
     diagnostic.notes.push(format!("tried and rejected: {}", rejected.join("; ")));
-    // The help text recommends what the compilation has just refuted.
+    // The help text recommends what the compilation has just refuted; sizes of blocks are asked for with shared memory alone.
+    if !is_answered {
+        return;
+    }
     diagnostic.help.clear();
     if diagnostic.suggestions.is_empty() {
         diagnostic.help.push(Help { message: dead_end(diagnostic) });

@@ -229,9 +229,11 @@ fn of_paths(scope: &Scope) -> Result<(Finding, Option<DiscoverError>), DiscoverE
         unmatched: Vec::new(),
     };
     let mut empty = None;
+    let mut folders = Vec::new();
     for path in &scope.paths {
         let path = normalize(&scope.current_folder.join(path));
         let metadata = std::fs::metadata(&path).map_err(|_| DiscoverError::NoFile(path.clone()))?;
+        folders.push(if metadata.is_dir() { path.clone() } else { path.parent().map_or_else(PathBuf::new, normalize) });
         if metadata.is_dir() {
             let is_empty = finding.walk_folder(&path, &mut projects)?;
             empty = empty.or_else(|| is_empty.then(|| nothing_in(path, &finding)));
@@ -240,7 +242,8 @@ fn of_paths(scope: &Scope) -> Result<(Finding, Option<DiscoverError>), DiscoverE
             finding.add(path, true, &mut projects)?;
         }
     }
-    if let Some(root) = projects.common_root() {
+    let elsewhere = || common_folder(&folders).filter(|folder| !folder.starts_with(&scope.current_folder));
+    if let Some(root) = projects.common_root().or_else(elsewhere) {
         finding.root = root;
     }
     finding.notes.append(&mut projects.notes);
@@ -251,6 +254,13 @@ fn of_paths(scope: &Scope) -> Result<(Finding, Option<DiscoverError>), DiscoverE
     }
     finding.packages = projects.packages;
     Ok((finding, empty))
+}
+
+/// The one of some folders that all others lie in: edits are made below it, and files named relative to it. A folder above
+/// them that nobody named could be anybody's.
+fn common_folder(folders: &[PathBuf]) -> Option<PathBuf> {
+    let above_all = |folder: &&PathBuf| folders.iter().all(|other| other.starts_with(folder));
+    folders.iter().find(above_all).cloned()
 }
 
 /// The error for a folder that was named and has nothing to check: a check of nothing must not look like a clean one.

@@ -169,6 +169,23 @@ fn included_files_are_headers() {
 }
 
 #[test]
+fn files_elsewhere_are_those_of_their_folder() {
+    let (folder, here) = (tree(&[("a/x.cu", ""), ("a/b/y.cu", ""), ("c/z.cu", "")]), tree(&[("w.cu", "")]));
+    let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let root = |names: &[String]| {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        discover(&scope(here.path(), &names)).unwrap().root
+    };
+    assert_eq!(root(&[at("a/x.cu")]), folder.path().join("a"));
+    assert_eq!(root(&[at("a/b/y.cu"), at("a/x.cu")]), folder.path().join("a"));
+    assert_eq!(root(&[at("a")]), folder.path().join("a"));
+    // No named folder has both, and what is above them may be anything.
+    assert_eq!(root(&[at("a/x.cu"), at("c/z.cu")]), here.path());
+    assert_eq!(root(&[at("a/x.cu"), "w.cu".to_string()]), here.path());
+    assert_eq!(root(&["w.cu".to_string()]), here.path());
+}
+
+#[test]
 fn excluded_files_are_left_out_unless_named() {
     let settings = manifest("one") + "[package.metadata.lmem]\nexclude = [\"old\", \"**/gen_*.cu\"]\n";
     let folder =
