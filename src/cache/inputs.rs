@@ -35,6 +35,9 @@ struct List {
     inside: Vec<String>,
     /// The name of the list of all other files.
     outside: Option<String>,
+    /// The name of the list of what headers seek, which many units share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sought: Option<String>,
     /// Folders below the root in which headers would hide the system's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     folders: Vec<String>,
@@ -49,15 +52,15 @@ type Names = Vec<(String, bool)>;
 /// File lists of one run.
 #[derive(Default)]
 pub struct Inputs {
-    /// Content hashes of the lists of outside files, by name.
-    outside: Mutex<HashMap<String, Option<String>>>,
+    /// Content hashes of the lists that several units have, by name.
+    shared: Mutex<HashMap<String, Option<String>>>,
     /// Names by which the headers among outside files may be included, by the name of their list.
     outside_names: Mutex<HashMap<String, Arc<HashSet<String>>>>,
     /// The same of the toolkits' headers.
     toolkit_names: Mutex<HashSet<String>>,
     /// Entries of folders.
     entries: Mutex<HashMap<PathBuf, Arc<Names>>>,
-    /// Lists of outside files that were there before this run, and that the remote cache has been sent.
+    /// Such lists that were there before this run, and that the remote cache has been sent.
     sent: Mutex<HashSet<String>>,
 }
 
@@ -123,7 +126,8 @@ impl Inputs {
             paths.iter().partition(|path| path.starts_with(here.root));
         let list = List {
             inside: inside.into_iter().map(|path| Portable(here.root).path(path)).collect(),
-            outside: self.add_outside(&outside, here)?,
+            outside: self.add_shared("outside", outside.into_iter(), here)?,
+            sought: self.add_shared("sought", sought.by_headers.iter(), here)?,
             folders: sought.folders.iter().map(|folder| Portable(here.root).path(folder)).collect(),
             is_placed: sought.is_placed,
         };
@@ -141,17 +145,23 @@ impl Inputs {
         Ok(Some((entry_key(key, &contents), contents)))
     }
 
-    fn add_outside(&self, paths: &[&PathBuf], here: Here<'_>) -> std::io::Result<Option<String>> {
+    /// Stores a list that several units may have, and returns its name.
+    fn add_shared<'p>(
+        &self,
+        kind: &str,
+        paths: impl Iterator<Item = &'p PathBuf>,
+        here: Here<'_>,
+    ) -> std::io::Result<Option<String>> {
+        let paths: Vec<String> = paths.map(|path| Portable(here.root).path(path)).collect();
         if paths.is_empty() {
             return Ok(None);
         }
-        let paths: Vec<String> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        let key = Key::of(std::iter::once("outside").chain(paths.iter().map(String::as_str)));
+        let key = Key::of(std::iter::once(kind).chain(paths.iter().map(String::as_str)));
         let name = key.as_str().to_string();
         if here.store.read(&key).is_none() {
             here.store.write(&key, &serde_json::to_vec(&paths)?)?;
             // An earlier lookup may have cached that there is no such list.
-            self.outside.lock().ok().map(|mut known| known.remove(&name));
+            self.shared.lock().ok().map(|mut known| known.remove(&name));
         } else if self.sent.lock().is_ok_and(|mut sent| sent.insert(name.clone())) {
             here.store.send(&key);
         }
@@ -165,8 +175,8 @@ impl Inputs {
             let hash = here.hashes.of(&Portable(here.root).absolute(path));
             parts.extend([path.clone(), hash.unwrap_or_else(|| NONE.to_string())]);
         }
-        if let Some(outside) = &list.outside {
-            parts.push(self.outside(outside, here)?);
+        for shared in [&list.outside, &list.sought].into_iter().flatten() {
+            parts.push(self.shared(shared, here)?);
         }
         for folder in &list.folders {
             let hiding = self.hiding(&Portable(here.root).absolute(folder), list.outside.as_deref())?;
@@ -227,9 +237,9 @@ impl Inputs {
         names
     }
 
-    /// The digest of the files in a list of outside files.
-    fn outside(&self, name: &str, here: Here<'_>) -> Option<String> {
-        if let Some(known) = self.outside.lock().ok()?.get(name) {
+    /// The digest of the files in a list that several units have.
+    fn shared(&self, name: &str, here: Here<'_>) -> Option<String> {
+        if let Some(known) = self.shared.lock().ok()?.get(name) {
             return known.clone();
         }
         let paths = here.store.read(&Key::named(name)?);
@@ -237,11 +247,12 @@ impl Inputs {
         let digest = paths.map(|paths| {
             let names = Arc::new(paths.iter().flat_map(|path| included_as(path)).collect());
             self.outside_names.lock().ok().map(|mut known| known.insert(name.to_string(), names));
-            let hash = |path: &String| here.hashes.of(Path::new(path)).unwrap_or_else(|| NONE.to_string());
+            let at = |path: &String| Portable(here.root).absolute(path);
+            let hash = |path: &String| here.hashes.of(&at(path)).unwrap_or_else(|| NONE.to_string());
             let parts: Vec<String> = paths.iter().flat_map(|path| [path.clone(), hash(path)]).collect();
             lmem_base::digest::name_of(parts.iter().map(String::as_str))
         });
-        self.outside.lock().ok()?.insert(name.to_string(), digest.clone());
+        self.shared.lock().ok()?.insert(name.to_string(), digest.clone());
         digest
     }
 }

@@ -40,7 +40,7 @@ pub use cargo::CargoMemory;
 pub use store::{Key, MAX_VARIABLE, Store, bytes_below, clear, limit, usage};
 
 /// Changed whenever entries of older versions of this tool must not be read.
-const FORMAT: &str = "cargo-lmem artifacts 7";
+const FORMAT: &str = "cargo-lmem artifacts 8";
 /// The same for the figures of edited units.
 const OVERLAY_FORMAT: &str = "cargo-lmem figures 7";
 /// The same for results derived from artifacts and from Rust code; their keys include the program itself.
@@ -295,9 +295,12 @@ impl Cache {
             return None;
         }
         let sought = self.sought(key, unit, &paths, &toolkit)?;
-        paths.extend(sought.paths.iter().cloned());
+        if !paths.iter().chain(sought.paths()).all(|path| self.hashes.is_older_than(path, since)) {
+            return None;
+        }
+        paths.extend(sought.by_text.iter().cloned());
         paths.sort();
-        paths.iter().all(|path| self.hashes.is_older_than(path, since)).then_some((paths, sought))
+        Some((paths, sought))
     }
 
     /// What a unit depends on besides the files that were read for it: sorted, and without the toolkit's.
@@ -385,12 +388,12 @@ impl Cache {
             None => Some(Sought::default()),
         };
         let Some(sought) = sought else { return Ok(()) };
-        paths.extend(sought.paths.iter().cloned());
-        paths.sort();
-        paths.dedup();
-        if !paths.iter().all(|path| self.hashes.is_older_than(path, since)) {
+        if !paths.iter().chain(sought.paths()).all(|path| self.hashes.is_older_than(path, since)) {
             return Ok(());
         }
+        paths.extend(sought.by_text.iter().cloned());
+        paths.sort();
+        paths.dedup();
         let Some((entry_key, _)) = self.inputs.add(key, &paths, &sought, self.place())? else { return Ok(()) };
         let files = files.iter().map(|file| self.stored(file)).collect();
         let head = serde_json::to_vec(&ResultHead { root: self.root.clone(), files, contents })?;

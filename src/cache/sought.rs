@@ -48,8 +48,10 @@ pub struct Names {
 /// What a compilation depends on besides the files that it read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sought {
-    /// Files that may be missing, and folders in which any new file counts.
-    pub paths: Vec<PathBuf>,
+    /// Files that the unit's own text seeks, which may be missing, and folders in which any new file counts.
+    pub by_text: Vec<PathBuf>,
+    /// The same of what the headers seek.
+    pub by_headers: Vec<PathBuf>,
     /// Folders in which headers are sought that the toolkit's and the system's headers include.
     pub folders: Vec<PathBuf>,
     /// The result may depend on the path of the workspace.
@@ -84,8 +86,10 @@ impl Sought {
         folders.sort();
         folders.dedup();
         folders.retain(|folder| !is_system(folder));
-        let mut paths = BTreeSet::new();
-        for (beside, names) in &texts {
+        let mut by_text = BTreeSet::new();
+        let mut by_headers = BTreeSet::new();
+        for (index, (beside, names)) in texts.iter().enumerate() {
+            let paths = if index == 0 { &mut by_text } else { &mut by_headers };
             let quoted = names.quoted.iter().map(|name| (name, true));
             for (name, is_quoted) in quoted.chain(names.angled.iter().map(|name| (name, false))) {
                 let nearest = is_quoted.then(|| normalize(&beside.join(name)));
@@ -98,11 +102,18 @@ impl Sought {
         }
         if are_made(texts.iter().map(|(_, names)| names)) {
             let beside = texts.iter().map(|(folder, _)| folder).chain(&folders);
-            paths.extend(all_below(beside.filter(|folder| folder.starts_with(root)))?);
+            by_text.extend(all_below(beside.filter(|folder| folder.starts_with(root)))?);
         }
+        by_headers.retain(|path| !by_text.contains(path));
         let is_placed = texts.iter().any(|(_, names)| names.has_own_path);
         folders.retain(|folder| folder.starts_with(root));
-        Some(Self { paths: paths.into_iter().collect(), folders, is_placed })
+        let (by_text, by_headers) = (by_text.into_iter().collect(), by_headers.into_iter().collect());
+        Some(Self { by_text, by_headers, folders, is_placed })
+    }
+
+    /// All paths.
+    pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        self.by_text.iter().chain(&self.by_headers)
     }
 }
 
