@@ -70,7 +70,9 @@ impl Sought {
         };
         let Some(own) = own else { return Some(Self::default()) };
         let mut folders = include_folders(&unit.base, arguments);
-        let is_system = |path: &Path| path.starts_with(toolkit) || path.starts_with("/usr");
+        // A workspace may lie below `/usr/src`, and a toolkit in a workspace.
+        let is_system =
+            |path: &Path| path.starts_with(toolkit) || (path.starts_with("/usr") && !path.starts_with(root));
         let mut texts = vec![(own.0, Names::of(own.1))];
         for path in read.iter().filter(|path| !is_system(path)) {
             let bytes = places::read(path, MAX_BYTES).ok()?;
