@@ -3,7 +3,7 @@
 //!
 //! Conditions around a directive are not evaluated, so there may be more places than the compiler looked at.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use cuda_syntax::identifiers::{identifiers, occurrences};
@@ -59,8 +59,9 @@ pub struct Sought {
 }
 
 impl Sought {
-    /// What is sought for a unit that read some files, with normalized paths; `None` if it cannot be told.
-    pub fn of(unit: &TranslationUnit, read: &[PathBuf], toolkit: &Path, root: &Path) -> Option<Self> {
+    /// What is sought for a unit whose inputs are some normalized paths, in order; `None` if it cannot be told. What is no
+    /// file among them was not read.
+    pub fn of(unit: &TranslationUnit, inputs: &[PathBuf], toolkit: &Path, root: &Path) -> Option<Self> {
         let (own, arguments): (Option<(PathBuf, &str)>, &[String]) = match &unit.code {
             UnitCode::CudaFile { file, flags } => {
                 (Some((folder_of(&file.path, &unit.base), file.text())), &flags.all_arguments())
@@ -73,6 +74,8 @@ impl Sought {
         // A workspace may lie below `/usr/src`, and a toolkit in a workspace.
         let is_system =
             |path: &Path| path.starts_with(toolkit) || (path.starts_with("/usr") && !path.starts_with(root));
+        let read: Vec<&PathBuf> = inputs.iter().filter(|path| path.is_file()).collect();
+        let is_read = |path: &PathBuf| read.binary_search(&path).is_ok();
         let mut texts = vec![(own.0, Names::of(own.1))];
         for path in read.iter().filter(|path| !is_system(path)) {
             let bytes = places::read(path, MAX_BYTES).ok()?;
@@ -81,10 +84,9 @@ impl Sought {
         let forced = Names::forced(arguments);
         texts.push((unit.base.clone(), forced));
         // Folders that were added to the command line to make the unit compile are known by what was found in them.
-        let all = || texts.iter().flat_map(|(_, names)| names.quoted.iter().chain(&names.angled));
-        let found =
-            read.iter().filter(|path| !is_system(path)).flat_map(|path| all().filter_map(|name| before(path, name)));
-        folders.extend(found.collect::<BTreeSet<_>>());
+        let names: HashSet<&Path> =
+            texts.iter().flat_map(|(_, names)| names.quoted.iter().chain(&names.angled)).map(Path::new).collect();
+        folders.extend(read.iter().filter(|path| !is_system(path)).flat_map(|path| before(path, &names)));
         folders.sort();
         folders.dedup();
         folders.retain(|folder| !is_system(folder));
@@ -95,11 +97,11 @@ impl Sought {
             let quoted = names.quoted.iter().map(|name| (name, true));
             for (name, is_quoted) in quoted.chain(names.angled.iter().map(|name| (name, false))) {
                 let nearest = is_quoted.then(|| normalize(&beside.join(name)));
-                if nearest.as_ref().is_some_and(|path| read.binary_search(path).is_ok()) {
+                if nearest.as_ref().is_some_and(is_read) {
                     continue;
                 }
                 let others = folders.iter().map(|folder| normalize(&folder.join(name)));
-                paths.extend(nearest.into_iter().chain(others).filter(|path| read.binary_search(path).is_err()));
+                paths.extend(nearest.into_iter().chain(others).filter(|path| !is_read(path)));
             }
         }
         if are_made(texts.iter().map(|(_, names)| names)) {
@@ -121,9 +123,10 @@ impl Sought {
 
 /// Whether macros make a name, so that any file may be meant.
 fn are_made<'a>(all: impl Iterator<Item = &'a Names> + Clone) -> bool {
-    let has = |of: fn(&Names) -> &BTreeSet<String>, name: &String| all.clone().any(|names| of(names).contains(name));
-    let mut operands = all.clone().flat_map(|names| &names.operands);
-    operands.any(|name| !has(|names| &names.literal_macros, name) || has(|names| &names.other_macros, name))
+    let literal: HashSet<&String> = all.clone().flat_map(|names| &names.literal_macros).collect();
+    let other: HashSet<&String> = all.clone().flat_map(|names| &names.other_macros).collect();
+    let mut operands = all.flat_map(|names| &names.operands);
+    operands.any(|name| !literal.contains(name) || other.contains(name))
 }
 
 /// The folder of a file, or where relative names of a unit start.
@@ -131,12 +134,11 @@ fn folder_of(path: &Path, base: &Path) -> PathBuf {
     path.parent().map_or_else(|| base.to_path_buf(), normalize)
 }
 
-/// The folder in which a name leads to a path.
-fn before(path: &Path, name: &str) -> Option<PathBuf> {
-    if name.is_empty() || !path.ends_with(name) {
-        return None;
-    }
-    path.ancestors().nth(Path::new(name).components().count()).map(Path::to_path_buf)
+/// The folders in which one of some names leads to a path.
+fn before(path: &Path, names: &HashSet<&Path>) -> Vec<PathBuf> {
+    let folders = path.ancestors().skip(1);
+    let leads = |folder: &&Path| path.strip_prefix(folder).is_ok_and(|name| names.contains(name));
+    folders.filter(leads).map(Path::to_path_buf).collect()
 }
 
 /// Some folders and all below them; `None` if there are too many.
@@ -312,8 +314,9 @@ mod tests {
 
     #[test]
     fn a_folder_is_what_a_name_leads_from() {
-        assert_eq!(before(Path::new("/w/a/b/c.h"), "b/c.h"), Some(PathBuf::from("/w/a")));
-        assert_eq!(before(Path::new("/w/a/bb/c.h"), "b/c.h"), None);
-        assert_eq!(before(Path::new("/w/c.h"), "../c.h"), None);
+        let of = |path: &str, name: &str| before(Path::new(path), &HashSet::from([Path::new(name)]));
+        assert_eq!(of("/w/a/b/c.h", "b/c.h"), [PathBuf::from("/w/a")]);
+        assert_eq!(of("/w/a/bb/c.h", "b/c.h"), Vec::<PathBuf>::new());
+        assert_eq!(of("/w/c.h", "../c.h"), Vec::<PathBuf>::new());
     }
 }

@@ -172,6 +172,25 @@ fn a_file_that_was_sought_in_vain_is_an_input() {
     }
 }
 
+/// As a new version of the program does, whose run looks for files that are not there, and lists folders.
+#[test]
+fn a_result_of_kept_artifacts_is_kept() {
+    let workspace = workspace();
+    let unit = workspace.unit("#include \"a.cuh\"\n", &[]);
+    workspace.put_of(&unit, &workspace.artifacts());
+    let cache = workspace.cache();
+    assert!(cache.get(&key()).is_some());
+    let result = cache.result_key("test", &"derived").unwrap();
+    let asked =
+        [workspace.header.clone(), workspace.folder.path().join("none.cuh"), workspace.folder.path().join("two")];
+    fs_err::create_dir(&asked[2]).unwrap();
+    cache.keep_result(&result, Some(origin(&key(), &unit)), &"derived", asked, later()).unwrap();
+    let found = || workspace.cache().result::<String>(&result, Some(&key()));
+    assert_eq!(found().as_deref(), Some("derived"));
+    workspace.write("none.cuh", "");
+    assert_eq!(found(), None);
+}
+
 #[test]
 fn a_text_that_asks_for_its_own_path_holds_for_one_place() {
     for (text, holds) in [("auto path = __FILE__;\n", false), ("int x;\n", true)] {
