@@ -74,14 +74,10 @@ pub(super) fn not_in_database(extraction: &Extraction, workspace: &Workspace, bu
     let is_assumed = |unit: &&TranslationUnit| unit::flag_origin(unit) == FlagOrigin::Assumed;
     let is_known = |unit: &TranslationUnit| unit::flag_origin(unit) == FlagOrigin::CompileCommands;
     let names: Vec<&str> = files().filter(is_assumed).map(|unit| unit.name.as_str()).collect();
-    let (first, more) = names.split_first().filter(|_| files().any(is_known))?;
-    let others = match more.len() {
-        0 => String::new(),
-        count => format!(" and {}", lmem_base::words::plural(count as u64, "other file")),
-    };
-    let verb = if more.is_empty() { "is" } else { "are" };
+    let named = named(&names).filter(|_| files().any(is_known))?;
+    let verb = if names.len() == 1 { "is" } else { "are" };
     let name = display_path(database, &workspace.root);
-    Some(format!("`{first}`{others} {verb} not in `{name}`: run cmake again, else the flags are assumed"))
+    Some(format!("{named} {verb} not in `{name}`: run cmake again, else the flags are assumed"))
 }
 
 /// A note on files of the workspace that builds compile as CUDA and that are not checked: their names do not end with
@@ -94,24 +90,26 @@ pub(super) fn not_looked_at(workspace: &Workspace, builds: &BuildFlags) -> Optio
         .filter(|path| places::is_regular(path) && !is_excluded(path))
         .map(|path| display_path(path, &workspace.root))
         .collect();
-    let (first, more) = others.split_first()?;
-    let more = match more.len() {
-        0 => String::new(),
-        count => format!(" and {}", lmem_base::words::plural(count as u64, "other file")),
-    };
+    let others: Vec<&str> = others.iter().map(String::as_str).collect();
+    let named = named(&others)?;
     let verb = if others.len() == 1 { "is" } else { "are" };
     Some(format!(
-        "`{first}`{more} {verb} compiled as CUDA, and not checked: only files named `.cu` outside of hidden folders are"
+        "{named} {verb} compiled as CUDA, and not checked: only files named `.cu` outside of hidden folders are"
     ))
 }
 
+/// The first file and the number of the others; `None` without any.
+fn named(files: &[&str]) -> Option<String> {
+    let (first, more) = files.split_first()?;
+    Some(match more.len() {
+        0 => format!("`{first}`"),
+        count => format!("`{first}` and {}", lmem_base::words::plural(count as u64, "other file")),
+    })
+}
+
 fn of_files(package: Option<&Package>, files: &[&str]) -> String {
-    let (names, their) = match files {
-        [first, more @ ..] if !more.is_empty() => {
-            (format!("`{first}` and {}", lmem_base::words::plural(more.len() as u64, "other file")), "their")
-        }
-        files => (format!("`{}`", files.concat()), "its"),
-    };
+    let names = named(files).unwrap_or_default();
+    let their = if files.len() > 1 { "their" } else { "its" };
     let verb = if files.len() > 1 { "were" } else { "was" };
     let Some(package) = package else {
         return format!("{names} {verb} compiled by no build script: {their} flags are assumed");
