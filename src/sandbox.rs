@@ -250,6 +250,7 @@ fn of_toolkit(toolkit: &Toolkit) -> Vec<PathBuf> {
 #[cfg(target_os = "linux")]
 mod enforced {
     use std::io;
+    use std::os::fd::OwnedFd;
     use std::path::Path;
 
     use landlock::{
@@ -257,8 +258,10 @@ mod enforced {
         RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
     };
 
+    use rustix::fs::{FileType, Mode, OFlags};
+
     use super::{DEVICES, OfUnit};
-    use lmem_base::places::Places;
+    use lmem_base::places::{GIT_FOLDER, Places};
 
     /// The newest Landlock ABI that was tested; an older kernel enforces the part that it supports.
     const NEWEST: ABI = ABI::V6;
@@ -290,7 +293,7 @@ mod enforced {
         let rules = || -> Result<RulesetStatus, RulesetError> {
             let mut rules = ruleset()?;
             for folder in tree.folders().iter().chain(&unit.readable) {
-                rules = allow(rules, folder, read)?;
+                rules = allow_tree(rules, folder, read)?;
             }
             for path in programs.folders() {
                 rules = allow(rules, path, run)?;
@@ -306,6 +309,37 @@ mod enforced {
             Ok(RulesetStatus::NotEnforced) => Err(io::Error::other("the kernel does not keep it from reading")),
             Ok(_) => Ok(()),
             Err(error) => Err(io::Error::other(error)),
+        }
+    }
+
+    /// Adds rules for a tree. A repository's own folder is none of it, so that its other entries have a rule each. A link
+    /// among them has none: it leads into another rule, or out.
+    fn allow_tree(
+        mut rules: RulesetCreated,
+        tree: &Path,
+        access: BitFlags<AccessFs>,
+    ) -> Result<RulesetCreated, RulesetError> {
+        if std::fs::symlink_metadata(tree.join(GIT_FOLDER)).is_err() {
+            return allow(rules, tree, access);
+        }
+        for entry in std::fs::read_dir(tree).into_iter().flatten().flatten() {
+            let kept = (entry.file_name() != GIT_FOLDER).then(|| open_no_link(&entry.path())).flatten();
+            if let Some((place, is_folder)) = kept {
+                let access = if is_folder { access } else { access & AccessFs::from_file(NEWEST) };
+                rules = rules.add_rule(PathBeneath::new(place, access))?;
+            }
+        }
+        Ok(rules)
+    }
+
+    /// A file or folder, and which of both it is.
+    fn open_no_link(path: &Path) -> Option<(OwnedFd, bool)> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let place = rustix::fs::open(path, flags, Mode::empty()).ok()?;
+        match FileType::from_raw_mode(rustix::fs::fstat(&place).ok()?.st_mode) {
+            FileType::Directory => Some((place, true)),
+            FileType::RegularFile => Some((place, false)),
+            _ => None,
         }
     }
 

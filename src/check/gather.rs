@@ -12,7 +12,7 @@ use lmem_base::places;
 use lmem_extract::{Extraction, RustCode};
 use lmem_project::build_flags::{self, Asked, BuildFlags, CaptureError};
 use lmem_project::config::PackageConfig;
-use lmem_project::discover::{DiscoverError, Scope, Workspace, discover};
+use lmem_project::discover::{DiscoverError, NotChecked, Scope, Workspace, discover};
 
 use super::{CheckError, Revision, Talk, not_captured, select_toolkit, target};
 use crate::cache::Cache;
@@ -47,6 +47,8 @@ pub(super) struct Gathered {
     pub toolkit: Option<Toolkit>,
     /// What to do about assumed flags.
     pub flag_advice: String,
+    /// Files that builds compile as CUDA and that are not checked.
+    pub not_checked: Vec<NotChecked>,
     /// Exit status of the traced program.
     pub ended: Option<ExitStatus>,
 }
@@ -111,13 +113,11 @@ impl Gatherer<'_> {
         let missing = not_captured::not_in_database(&extraction, self.workspace, &builds);
         missing.iter().for_each(|note| self.talk.note(note));
         // Who names files or packages means these alone.
-        if self.arguments.paths.is_empty() && self.arguments.package.is_empty() {
-            let others = not_captured::not_looked_at(self.workspace, &builds);
-            others.iter().for_each(|note| self.talk.note(note));
-        }
+        let is_all = self.arguments.paths.is_empty() && self.arguments.package.is_empty();
+        let not_checked = if is_all { not_captured::not_looked_at(self.workspace, &builds) } else { Vec::new() };
         extraction.notes.iter().for_each(|note| self.talk.detail(&format!("note: {note}")));
         let flag_advice = not_captured::advice(self.workspace, &builds);
-        Ok(Gathered { extraction, toolkit, flag_advice, ended: None })
+        Ok(Gathered { extraction, toolkit, flag_advice, not_checked, ended: None })
     }
 
     fn known_builds(&self, records: Option<&Path>) -> BuildFlags {
@@ -157,7 +157,13 @@ impl Gatherer<'_> {
         if extraction.units.is_empty() {
             self.talk.note("the program had NVRTC compile nothing");
         }
-        Ok(Gathered { extraction, toolkit: Some(toolkit), flag_advice: String::new(), ended: Some(watched.status) })
+        Ok(Gathered {
+            extraction,
+            toolkit: Some(toolkit),
+            flag_advice: String::new(),
+            not_checked: Vec::new(),
+            ended: Some(watched.status),
+        })
     }
 
     /// Runs the project's build scripts, and records what they compile.

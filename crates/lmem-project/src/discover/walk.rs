@@ -9,6 +9,8 @@ use walkdir::{DirEntry, WalkDir};
 use lmem_base::places;
 use lmem_base::source::{display_path, has_ending};
 
+use super::NotChecked;
+use super::unchecked::Unchecked;
 use crate::config::PackageConfig;
 use crate::discover::packages::Package;
 
@@ -28,8 +30,8 @@ pub(super) struct Walk {
     /// Paths that the settings leave out.
     pub excluded: Vec<PathBuf>,
     pub notes: Vec<String>,
-    /// Sources that are not checked, although they are below the folder: said in every run.
-    pub left_out: Vec<String>,
+    /// Sources that are not checked, although they are below the folder.
+    pub not_checked: Vec<NotChecked>,
 }
 
 impl Walk {
@@ -48,7 +50,7 @@ impl Walk {
             headers: Vec::new(),
             excluded: Vec::new(),
             notes: Vec::new(),
-            left_out: Vec::new(),
+            not_checked: Vec::new(),
         }
     }
 
@@ -71,7 +73,10 @@ impl Walk {
         let mut entries = WalkDir::new(folder).sort_by_file_name().into_iter();
         while let Some(entry) = entries.next() {
             match entry {
-                Err(error) => self.left_out.push(format!("a folder cannot be read, and is not checked: {error}")),
+                Err(error) => {
+                    let path = error.path().unwrap_or(folder).to_path_buf();
+                    self.leave_unchecked(&path, Unchecked::Unreadable);
+                }
                 Ok(entry) if entry.depth() > 0 && self.is_left_out(&entry) => {
                     if entry.file_type().is_dir() {
                         entries.skip_current_dir();
@@ -84,6 +89,13 @@ impl Walk {
             }
         }
         links
+    }
+
+    fn leave_unchecked(&mut self, path: &Path, why: Unchecked) {
+        let unchecked = NotChecked { name: display_path(path, &self.root), why };
+        if !self.not_checked.contains(&unchecked) {
+            self.not_checked.push(unchecked);
+        }
     }
 
     fn take(&mut self, path: PathBuf) {
@@ -113,12 +125,10 @@ impl Walk {
             return true;
         }
         let is_submodule = folder.join(".git").is_file();
-        if is_submodule {
-            let note = format!("the git submodule `{}` is not checked", display_path(folder, &self.root));
-            let notes = if has_source(folder) { &mut self.left_out } else { &mut self.notes };
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
+        if is_submodule && has_source(folder) {
+            self.leave_unchecked(folder, Unchecked::Submodule);
+        } else if is_submodule {
+            self.notes.push(format!("the git submodule `{}` is not checked", display_path(folder, &self.root)));
         }
         is_submodule
     }
@@ -127,8 +137,7 @@ impl Walk {
     fn target_of(&mut self, link: &Path, walked: &BTreeSet<PathBuf>) -> Option<PathBuf> {
         let Ok(target) = fs_err::canonicalize(link) else {
             if has_ending(link, &["cu"]) {
-                let shown = display_path(link, &self.root);
-                self.left_out.push(format!("`{shown}` is a link that leads nowhere: not checked"));
+                self.leave_unchecked(link, Unchecked::LeadsNowhere);
             }
             return None;
         };
@@ -136,8 +145,7 @@ impl Walk {
         let is_known =
             walked.iter().any(|folder| fs_err::canonicalize(folder).is_ok_and(|folder| target.starts_with(folder)));
         if has_ending(link, &["cu"]) && !has_ending(&target, &["cu"]) {
-            let shown = display_path(link, &self.root);
-            self.left_out.push(format!("`{shown}` is a link to a file of another kind: not checked"));
+            self.leave_unchecked(link, Unchecked::LeadsToOtherKind);
         }
         if !is_wanted {
             return None;
@@ -147,11 +155,12 @@ impl Walk {
             if is_known {
                 return None;
             }
-            let shown = display_path(link, &self.root);
             // A linked source would be a unit of its own; a linked folder may be anything.
-            match has_ending(link, &["cu"]) || has_ending(&target, &["cu"]) {
-                true => self.left_out.push(format!("`{shown}` is a link that leads out of the workspace: not checked")),
-                false => self.notes.push(format!("`{shown}` is a link that leads out of the workspace: not followed")),
+            if has_ending(link, &["cu"]) || has_ending(&target, &["cu"]) {
+                self.leave_unchecked(link, Unchecked::LeadsOut);
+            } else {
+                let shown = display_path(link, &self.root);
+                self.notes.push(format!("`{shown}` is a link that leads out of the workspace: not followed"));
             }
             return None;
         };
@@ -164,16 +173,13 @@ impl Walk {
         Some(path).filter(|_| !is_known)
     }
 
-    /// A note for a link to sources that are not checked under their own name either, because their folder is left out.
+    /// Tells of a link to sources that are not checked under their own name either, because their folder is left out.
     fn say_left_out(&mut self, link: &Path, target: &Path) {
         if self.config.is_excluded(target) {
             return;
         }
-        let shown = display_path(link, &self.root);
-        if target.is_dir() && has_source(target) {
-            self.left_out.push(format!("`{shown}` is a link to a folder that is left out: not checked"));
-        } else if has_ending(target, &["cu"]) {
-            self.left_out.push(format!("`{shown}` is a link into a folder that is left out: not checked"));
+        if (target.is_dir() && has_source(target)) || has_ending(target, &["cu"]) {
+            self.leave_unchecked(link, Unchecked::LeadsToLeftOut);
         }
     }
 
