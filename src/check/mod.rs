@@ -395,7 +395,7 @@ impl Run<'_> {
     ) -> Result<(Report, BTreeSet<PathBuf>), CheckError> {
         let is_all_here =
             extraction.unread.is_empty() && partition.is_none_or(|partition| partition.left_to_others == 0);
-        let is_nothing = self.surroundings.program.is_none() && is_all_here;
+        let is_nothing = self.surroundings.program.is_none() && is_all_here && self.workspace.not_checked.is_empty();
         let nothing = (is_nothing && self.asks_for_all).then(|| not_analysed::less_checked("no CUDA source was found"));
         if is_nothing && nothing.is_none() {
             self.talk.note("no CUDA source was found");

@@ -1,10 +1,10 @@
 //! Reports texts that were not analysed, once for each reason.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lmem_base::diagnostic::{Code, Diagnostic, Help, Label, Report, Severity};
-use lmem_base::source::Span;
+use lmem_base::source::{SourceFile, Span, display_path};
 use lmem_base::words::plural;
 use lmem_extract::Extraction;
 use lmem_lints::remark::NOT_CHECKED;
@@ -84,23 +84,28 @@ pub(super) fn without_kernels(jobs: &[Job<'_>], reports: &[UnitReport]) -> Vec<U
 
 /// A warning for each reason why sources of the tree are not checked.
 pub(super) fn not_checked(workspace: &Workspace) -> Vec<Diagnostic> {
-    let mut by_reason: BTreeMap<Unchecked, Vec<&str>> = BTreeMap::new();
+    let mut by_reason: BTreeMap<Unchecked, Vec<&Path>> = BTreeMap::new();
     for unchecked in &workspace.not_checked {
-        by_reason.entry(unchecked.why).or_default().push(&unchecked.name);
+        by_reason.entry(unchecked.why).or_default().push(&unchecked.path);
     }
-    let warning = |(why, names): (Unchecked, Vec<&str>)| {
-        let (first, others) = names.split_first()?;
+    let shown = |path: &Path| display_path(path, &workspace.root);
+    let warning = |(why, paths): (Unchecked, Vec<&Path>)| {
+        let (path, others) = paths.split_first()?;
+        let first = shown(path);
         let message = match others.len() {
             0 => format!("`{first}` is not checked: it is {}", why.what()),
             more => format!("`{first}` and {} are not checked: each is {}", plural(more as u64, "other"), why.what()),
         };
-        let mut places: Vec<String> = others.iter().take(MAX_PLACES).map(|name| format!("`{name}`")).collect();
+        let mut places: Vec<String> = others.iter().take(MAX_PLACES).map(|path| format!("`{}`", shown(path))).collect();
         if others.len() > MAX_PLACES {
             places.push(format!("{} more", others.len() - MAX_PLACES));
         }
         let notes = (!places.is_empty()).then(|| format!("also {}", places.join(", "))).into_iter().collect();
         let help = vec![Help { message: why.help().to_string() }];
-        Some(Diagnostic { notes, help, ..less_checked(&message) })
+        // A link has no text of its own, and what it leads to need not be of the tree.
+        let place = Span::new(&SourceFile::without_text(path, &workspace.root), 0..0);
+        let primary = Some(Label { span: place, text: String::new() });
+        Some(Diagnostic { primary, notes, help, ..less_checked(&message) })
     };
     by_reason.into_iter().filter_map(warning).collect()
 }
@@ -205,15 +210,16 @@ fn note(package: Option<String>, reason: &str, texts: &[&Unresolved]) -> Diagnos
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lmem_base::source::SourceFile;
     use lmem_project::discover::NotChecked;
 
     #[test]
     fn sources_that_are_not_checked_are_one_warning_for_each_reason() {
-        let link = |name: &str| NotChecked { why: Unchecked::LeadsOut, name: name.to_string() };
-        let submodule = NotChecked { why: Unchecked::Submodule, name: "cutlass".to_string() };
+        let unchecked = |why, name: &str| NotChecked { why, path: Path::new("/w").join(name) };
+        let link = |name: &str| unchecked(Unchecked::LeadsOut, name);
+        let submodule = unchecked(Unchecked::Submodule, "cutlass");
         let workspace = Workspace {
             not_checked: (0..11).map(|number| link(&format!("{number}.cu"))).chain([submodule]).collect(),
+            root: "/w".into(),
             ..Workspace::default()
         };
         let [links, submodule] = &not_checked(&workspace)[..] else { panic!("two reasons") };

@@ -87,7 +87,7 @@ pub(super) fn not_looked_at(workspace: &Workspace, builds: &BuildFlags) -> Vec<N
     let is_excluded = |path: &Path| workspace.files.iter().any(|file| file.config.is_excluded(path));
     let others = builds.files().filter(|path| path.starts_with(&workspace.root) && !checked.contains(path));
     let others = others.filter(|path| places::is_regular(path) && !is_excluded(path));
-    others.map(|path| NotChecked { why: Unchecked::OtherName, name: display_path(path, &workspace.root) }).collect()
+    others.map(|path| NotChecked { why: Unchecked::OtherName, path: path.to_path_buf() }).collect()
 }
 
 /// The first file and the number of the others; `None` without any.
@@ -155,7 +155,8 @@ mod tests {
         let workspace = lmem_project::discover::discover(&scope).unwrap();
         let builds = lmem_project::build_flags::known(&workspace, None);
         let found = not_looked_at(&workspace, &builds);
-        assert_eq!(found.iter().map(|found| found.name.as_str()).collect::<Vec<_>>(), [".old.cu", "main.cpp"]);
+        let names: Vec<String> = found.iter().map(|found| display_path(&found.path, &workspace.root)).collect();
+        assert_eq!(names, [".old.cu", "main.cpp"]);
         assert!(found.iter().all(|found| found.why == Unchecked::OtherName));
     }
 

@@ -115,7 +115,7 @@ pub enum DiscoverError {
     #[error("`{}` cannot be checked: {reason}", .path.display())]
     NotAccepted { path: PathBuf, reason: &'static str },
     #[error("{0}: name what it leads to, if that is meant")]
-    LeadsOut(#[from] LeadsOut),
+    LeadsOut(LeadsOut),
     #[error(transparent)]
     Config(#[from] ConfigError),
 }
@@ -242,7 +242,7 @@ fn of_paths(scope: &Scope) -> Result<(Finding, Option<DiscoverError>), DiscoverE
     let mut folders = Vec::new();
     for path in &scope.paths {
         let path = normalize(&scope.current_folder.join(path));
-        way::stays_in_own_tree(&path, &scope.current_folder)?;
+        way::stays_in_own_tree(&path, &scope.current_folder).map_err(DiscoverError::LeadsOut)?;
         let metadata = std::fs::metadata(&path).map_err(|_| DiscoverError::NoFile(path.clone()))?;
         folders.push(if metadata.is_dir() { path.clone() } else { path.parent().map_or_else(PathBuf::new, normalize) });
         if metadata.is_dir() {

@@ -1,11 +1,12 @@
 //! Sources that lie in a checked tree and are not checked.
 
+use std::path::PathBuf;
+
 /// A source, or a folder with some, that is not checked.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NotChecked {
     pub why: Unchecked,
-    /// The path as shown.
-    pub name: String,
+    pub path: PathBuf,
 }
 
 /// Why a source is not checked.

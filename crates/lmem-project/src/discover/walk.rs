@@ -92,7 +92,7 @@ impl Walk {
     }
 
     fn leave_unchecked(&mut self, path: &Path, why: Unchecked) {
-        let unchecked = NotChecked { name: display_path(path, &self.root), why };
+        let unchecked = NotChecked { why, path: path.to_path_buf() };
         if !self.not_checked.contains(&unchecked) {
             self.not_checked.push(unchecked);
         }
