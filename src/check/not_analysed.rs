@@ -104,7 +104,8 @@ pub(super) fn not_checked(workspace: &Workspace) -> Vec<Diagnostic> {
         let help = vec![Help { message: why.help().to_string() }];
         // A link has no text of its own, and what it leads to need not be of the tree.
         let place = Span::new(&SourceFile::without_text(path, &workspace.root), 0..0);
-        let primary = Some(Label { span: place, text: String::new() });
+        // What several have in common has no place: a comparison drops what stands at a file that is as it was.
+        let primary = Some(Label { span: place, text: String::new() }).filter(|_| others.is_empty());
         Some(Diagnostic { primary, notes, help, ..less_checked(&message) })
     };
     by_reason.into_iter().filter_map(warning).collect()

@@ -152,7 +152,8 @@ fn found(summary: &Summary) -> String {
         let is_compared =
             summary.since.is_some() || summary.baseline.as_ref().is_some_and(|baseline| baseline.known > 0);
         let nothing = match (is_compared, summary.silenced > 0) {
-            (true, _) => "nothing new",
+            (true, true) => "nothing new that is not silenced",
+            (true, false) => "nothing new",
             (false, true) => "nothing that is not silenced",
             (false, false) => "nothing to report",
         };

@@ -118,6 +118,18 @@ impl BuildFlags {
         self
     }
 
+    /// These flags, with the compile commands of others in place of their own.
+    pub fn with_commands_of(mut self, other: Self) -> Self {
+        for ways in self.by_file.values_mut() {
+            ways.retain(|way| way.origin != FlagOrigin::CompileCommands);
+        }
+        self.by_file.retain(|_, ways| !ways.is_empty());
+        for (file, ways) in other.by_file {
+            self.by_file.entry(file).or_insert(ways);
+        }
+        Self { databases: other.databases, ..self }
+    }
+
     /// Adds commands. A database of the workspace can have any number of them for one file.
     fn add(&mut self, invocations: impl IntoIterator<Item = Invocation>, origin: FlagOrigin) {
         let mut known: HashMap<(PathBuf, Vec<String>), (usize, HashSet<CodeTarget>)> = HashMap::new();

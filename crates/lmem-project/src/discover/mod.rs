@@ -132,6 +132,19 @@ impl Workspace {
         self.places.hold_file(path)
     }
 
+    /// Why a source of the checked folders is not looked at, though nobody said so.
+    pub fn overlooks(&self, path: &Path) -> Option<Unchecked> {
+        let around = self.packages.iter().filter(|package| path.starts_with(&package.root));
+        match around.max_by_key(|package| package.root.components().count()) {
+            Some(package) => Walk::of_package(package, &self.root).overlooks(path, &package.root),
+            None if self.packages.is_empty() => {
+                let config = self.files.first().map(|file| Arc::clone(&file.config)).unwrap_or_default();
+                Walk::of_folder(&config, &self.root).overlooks(path, &self.root)
+            }
+            None => None,
+        }
+    }
+
     /// The same workspace at another path, under which the records of its builds are stored.
     pub fn moved(&self, place: impl Fn(&Path) -> PathBuf) -> Self {
         let mut moved = self.clone();

@@ -18,6 +18,10 @@ pub enum Unchecked {
     LeadsToLeftOut,
     Submodule,
     Unreadable,
+    /// Git tracks it, and its name or that of a folder above begins with a dot.
+    Hidden,
+    /// Git tracks it in a folder that looks like a build's.
+    BuildOutput,
     /// A build compiles it as CUDA, and its name or folder is none that is looked at.
     OtherName,
 }
@@ -32,6 +36,8 @@ impl Unchecked {
             Self::LeadsToLeftOut => "a link to what is left out",
             Self::Submodule => "a git submodule with CUDA sources",
             Self::Unreadable => "a folder that cannot be read",
+            Self::Hidden => "a source that git tracks, and hidden",
+            Self::BuildOutput => "a source that git tracks, in a folder of build outputs (`CACHEDIR.TAG`, `target`)",
             Self::OtherName => "compiled as CUDA, and not named `.cu` or in a hidden folder",
         }
     }
@@ -43,6 +49,7 @@ impl Unchecked {
             Self::Submodule => "name its folder to check it, or leave it out with `exclude`",
             Self::LeadsNowhere | Self::Unreadable => "mend it, or leave it out with `exclude`",
             Self::LeadsToOtherKind => "put the file in the place of the link, or leave it out with `exclude`",
+            Self::Hidden | Self::BuildOutput => "name it to check it, or leave it out with `exclude`",
             Self::OtherName => "give it a name that ends with `.cu`, or leave it out with `exclude`",
         }
     }

@@ -118,10 +118,33 @@ impl Walk {
         entry.file_type().is_dir() && self.is_foreign(path)
     }
 
+    /// Why a source is passed over, if its name or that of a folder below `base` says so. What `exclude` leaves out, and
+    /// what belongs to another package, is so on purpose.
+    pub fn overlooks(&self, path: &Path, base: &Path) -> Option<Unchecked> {
+        let mut place = base.to_path_buf();
+        for part in path.strip_prefix(base).ok()?.components() {
+            place.push(part);
+            let is_folder = place != path;
+            if self.config.is_excluded(&place) || (is_folder && self.skips_packages && is_package(&place)) {
+                return None;
+            }
+            if part.as_os_str().to_string_lossy().starts_with('.') {
+                return Some(Unchecked::Hidden);
+            }
+            if is_folder && self.is_output(&place) {
+                return Some(Unchecked::BuildOutput);
+            }
+        }
+        None
+    }
+
+    fn is_output(&self, folder: &Path) -> bool {
+        self.target_folders.iter().any(|target| target == folder) || is_build_output(folder)
+    }
+
     /// Whether a folder holds build outputs or code of others.
     fn is_foreign(&mut self, folder: &Path) -> bool {
-        let is_target = self.target_folders.iter().any(|target| target == folder) || is_build_output(folder);
-        if is_target || (self.skips_packages && folder.join("Cargo.toml").is_file()) {
+        if self.is_output(folder) || (self.skips_packages && is_package(folder)) {
             return true;
         }
         let is_submodule = folder.join(".git").is_file();
@@ -156,7 +179,7 @@ impl Walk {
                 return None;
             }
             // A linked source would be a unit of its own; a linked folder may be anything.
-            if has_ending(link, &["cu"]) || has_ending(&target, &["cu"]) {
+            if has_ending(link, &["cu"]) || has_ending(&target, &["cu"]) || (target.is_dir() && has_source(&target)) {
                 self.leave_unchecked(link, Unchecked::LeadsOut);
             } else {
                 let shown = display_path(link, &self.root);
@@ -193,6 +216,10 @@ impl Walk {
             || self.config.is_excluded(path)
             || folders.into_iter().any(|folder| self.is_foreign(folder))
     }
+}
+
+fn is_package(folder: &Path) -> bool {
+    folder.join("Cargo.toml").is_file()
 }
 
 /// Limit on the entries of a folder that are looked at for sources.
