@@ -552,7 +552,7 @@ fn finish(
     levels: &AllLevels,
     mut summary: Summary,
 ) -> Report {
-    let settings = workspace.unmatched.iter().map(|setting| remarks::unmatched(setting, &workspace.root));
+    let settings = remarks::unmatched(&workspace.unmatched, &workspace.root);
     let remarks = remarks.into_iter().chain(settings).chain(not_analysed::not_analysed(extraction, workspace));
     let remarks = remarks.chain(not_analysed::unknown_options(extraction, workspace));
     let remarks = remarks.chain(not_analysed::not_checked(workspace));

@@ -223,7 +223,18 @@ impl Since {
         let decides = |path: &String| is_setting(path) || path.ends_with(".rs");
         // Without a deleted header, the compiler may find another one of the same name.
         let is_header = |path: &String| !path.ends_with(".cu") && !path.ends_with(".md");
-        self.is_first || changed.iter().chain(deleted).any(decides) || deleted.iter().any(is_header)
+        let is_known = changed.iter().chain(deleted).any(decides) || deleted.iter().any(is_header);
+        self.is_first || is_known || changed.iter().any(|path| self.is_found_otherwise(path))
+    }
+
+    /// Whether a change of a path may let compilers find other files, or find some where there were none: a link leads
+    /// elsewhere, or something is new that `__has_include` asks for. What only adds a source to a folder does not count.
+    fn is_found_otherwise(&self, path: &str) -> bool {
+        let now = self.staged.as_ref().map_or(&self.old.top, |staged| &staged.tree).join(path);
+        let then = self.old.tree.join(path);
+        let is_source = path.ends_with(".cu") || path.ends_with(".md");
+        let is_new_beside_others = then.parent().is_some_and(Path::is_dir) && is_source;
+        now.is_symlink() || then.is_symlink() || (!then.exists() && !is_new_beside_others)
     }
 
     /// Whether a file of the run differs from that of the revision; files that git does not have are assumed to.

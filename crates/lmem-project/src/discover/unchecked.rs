@@ -18,6 +18,8 @@ pub enum Unchecked {
     LeadsToLeftOut,
     Submodule,
     Unreadable,
+    /// A pipe, a socket or a device.
+    Special,
     /// Git tracks it, and its name or that of a folder above begins with a dot.
     Hidden,
     /// Git tracks it in a folder that looks like a build's.
@@ -36,6 +38,7 @@ impl Unchecked {
             Self::LeadsToLeftOut => "a link to what is left out",
             Self::Submodule => "a git submodule with CUDA sources",
             Self::Unreadable => "a folder that cannot be read",
+            Self::Special => "neither a file nor a folder",
             Self::Hidden => "a source that git tracks, and hidden",
             Self::BuildOutput => "a source that git tracks, in a folder of build outputs (`CACHEDIR.TAG`, `target`)",
             Self::OtherName => "compiled as CUDA, and not named `.cu` or in a hidden folder",
@@ -47,7 +50,7 @@ impl Unchecked {
         match self {
             Self::LeadsOut | Self::LeadsToLeftOut => "name what it leads to, or leave it out with `exclude`",
             Self::Submodule => "name its folder to check it, or leave it out with `exclude`",
-            Self::LeadsNowhere | Self::Unreadable => "mend it, or leave it out with `exclude`",
+            Self::LeadsNowhere | Self::Unreadable | Self::Special => "mend it, or leave it out with `exclude`",
             Self::LeadsToOtherKind => "put the file in the place of the link, or leave it out with `exclude`",
             Self::Hidden | Self::BuildOutput => "name it to check it, or leave it out with `exclude`",
             Self::OtherName => "give it a name that ends with `.cu`, or leave it out with `exclude`",

@@ -14,6 +14,9 @@ use super::unchecked::Unchecked;
 use crate::config::PackageConfig;
 use crate::discover::packages::Package;
 
+/// What may have kernels.
+const SOURCES: &[&str] = &["cu", "rs"];
+
 const HEADER_ENDINGS: &[&str] = &["cuh", "h", "hpp", "hh", "inl", "inc"];
 
 /// The rules of one walk, and its results.
@@ -85,6 +88,9 @@ impl Walk {
                 Ok(entry) if entry.file_type().is_symlink() => links.push(entry.into_path()),
                 Ok(entry) if entry.file_type().is_file() => self.take(entry.into_path()),
                 Ok(entry) if entry.file_type().is_dir() => places::asked_for(entry.path()),
+                Ok(entry) if has_ending(entry.path(), SOURCES) => {
+                    self.leave_unchecked(entry.path(), Unchecked::Special);
+                }
                 Ok(_) => {}
             }
         }
@@ -99,7 +105,7 @@ impl Walk {
     }
 
     fn take(&mut self, path: PathBuf) {
-        if has_ending(&path, &["cu", "rs"]) {
+        if has_ending(&path, SOURCES) {
             self.files.push(path);
         } else if has_ending(&path, HEADER_ENDINGS) {
             self.headers.push(path);
@@ -159,7 +165,7 @@ impl Walk {
     /// The target of a symbolic link, if it is to be walked: below the root, and not walked anyway.
     fn target_of(&mut self, link: &Path, walked: &BTreeSet<PathBuf>) -> Option<PathBuf> {
         let Ok(target) = fs_err::canonicalize(link) else {
-            if has_ending(link, &["cu"]) {
+            if has_ending(link, SOURCES) {
                 self.leave_unchecked(link, Unchecked::LeadsNowhere);
             }
             return None;
@@ -179,7 +185,7 @@ impl Walk {
                 return None;
             }
             // A linked source would be a unit of its own; a linked folder may be anything.
-            if has_ending(link, &["cu"]) || has_ending(&target, &["cu"]) || (target.is_dir() && has_source(&target)) {
+            if has_ending(link, SOURCES) || has_ending(&target, SOURCES) || (target.is_dir() && has_source(&target)) {
                 self.leave_unchecked(link, Unchecked::LeadsOut);
             } else {
                 let shown = display_path(link, &self.root);
