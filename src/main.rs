@@ -62,9 +62,6 @@ fn main() -> ExitCode {
     guardian::install(guardian_command);
     let cancel = Arc::new(AtomicBool::new(false));
     install_handler(&cancel);
-    if let Some(exit) = untrusted_cache(arguments.command.as_ref(), &cancel) {
-        return done(exit);
-    }
     done(match arguments.command {
         None => match mistaken_word(&arguments.check) {
             Some(exit) => exit,
@@ -97,32 +94,6 @@ fn guardian_command() -> Option<std::process::Command> {
     process::harden(&mut command);
     command.args(["lmem", cli::GUARDIAN]);
     Some(command)
-}
-
-/// Refuses to work with a cache folder that the checked tree may have filled. Commands that do not look into it go on, and
-/// so do those that empty it.
-fn untrusted_cache(command: Option<&Command>, cancel: &AtomicBool) -> Option<Exit> {
-    let is_unused = matches!(
-        command,
-        Some(
-            Command::Explain(_)
-                | Command::Cache(_)
-                | Command::Config(_)
-                | Command::Init(_)
-                | Command::Completions { .. }
-                | Command::Man { .. }
-        )
-    );
-    let folder = cuda_toolkit::cache_root().ok().filter(|_| !is_unused)?;
-    match cache::trust::check(&folder, cancel) {
-        Ok(()) => None,
-        Err(cache::trust::Distrust::Interrupted) => Some(Exit::Interrupted),
-        Err(error) => {
-            let exit = complain(&error, Exit::Usage);
-            say::line("hint: `CARGO_LMEM_CACHE_DIR` names another folder; `git rm -r --cached` has git forget files");
-            Some(exit)
-        }
-    }
 }
 
 fn done(exit: Exit) -> ExitCode {

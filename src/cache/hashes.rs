@@ -109,14 +109,12 @@ impl Hashes {
         Read { hash, stamp: Some(stamp) }
     }
 
-    /// Whether a file is the one that was hashed, and was last changed before `time`. Otherwise the version that a compiler
-    /// read since then is unknown: a file may be replaced by an older one, too.
-    pub fn is_settled(&self, path: &Path, time: SystemTime) -> bool {
+    /// Whether a file was last changed before `time`. If it changed later, the version that a compiler read is unknown.
+    pub fn is_older_than(&self, path: &Path, time: SystemTime) -> bool {
         self.of(path);
         let read = self.read.read().ok();
-        let hashed = read.as_ref().and_then(|read| read.get(path)).and_then(|read| read.stamp);
-        let now = std::fs::metadata(path).ok().map(|metadata| Stamp::of(&metadata));
-        hashed == now && now.is_none_or(|stamp| stamp.is_older_than(time.checked_sub(TICK).unwrap_or(UNIX_EPOCH)))
+        let stamp = read.as_ref().and_then(|read| read.get(path)).and_then(|read| read.stamp);
+        stamp.is_none_or(|stamp| stamp.is_older_than(time.checked_sub(TICK).unwrap_or(UNIX_EPOCH)))
     }
 
     /// Stores the hashes for the next run, if they have changed.

@@ -13,7 +13,6 @@ pub mod remote;
 mod sought;
 mod store;
 mod times;
-pub mod trust;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -287,9 +286,6 @@ impl Cache {
         toolkit: &Path,
         since: SystemTime,
     ) -> Option<(Vec<PathBuf>, Sought)> {
-        if !self.is_as_compiled(unit, since) {
-            return None;
-        }
         let toolkit = normalize(toolkit);
         let paths = read.iter().map(|path| normalize(path));
         let mut paths: Vec<PathBuf> = paths.filter(|path| !path.starts_with(&toolkit)).collect();
@@ -299,20 +295,12 @@ impl Cache {
             return None;
         }
         let sought = self.sought(key, unit, &paths, &toolkit)?;
-        if !paths.iter().chain(sought.paths()).all(|path| self.hashes.is_settled(path, since)) {
+        if !paths.iter().chain(sought.paths()).all(|path| self.hashes.is_older_than(path, since)) {
             return None;
         }
         paths.extend(sought.by_text.iter().cloned());
         paths.sort();
         Some((paths, sought))
-    }
-
-    /// Whether a compiler that ran since then read what the key of the unit stands for: its file may have been replaced after
-    /// it was read here.
-    fn is_as_compiled(&self, unit: &TranslationUnit, since: SystemTime) -> bool {
-        let UnitCode::CudaFile { file, .. } = &unit.code else { return true };
-        let is_same = || SourceFile::read(&file.path, &self.root).is_ok_and(|now| now.text() == file.text());
-        is_same() && self.hashes.is_settled(&file.path, since)
     }
 
     /// What a unit depends on besides the files that were read for it: sorted, and without the toolkit's.
@@ -400,7 +388,7 @@ impl Cache {
             None => Some(Sought::default()),
         };
         let Some(sought) = sought else { return Ok(()) };
-        if !paths.iter().chain(sought.paths()).all(|path| self.hashes.is_settled(path, since)) {
+        if !paths.iter().chain(sought.paths()).all(|path| self.hashes.is_older_than(path, since)) {
             return Ok(());
         }
         paths.extend(sought.by_text.iter().cloned());
