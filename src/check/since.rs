@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use lmem_base::comparison::{KernelComparison, Version};
@@ -135,6 +136,8 @@ pub struct Since {
     current: PathBuf,
     /// The arguments as typed.
     arguments: CheckArgs,
+    /// Whether the change may affect any unit, once that was asked.
+    everywhere: OnceLock<bool>,
     /// Keeps the trees locked until the end.
     _checkouts: Vec<Checkout>,
 }
@@ -186,6 +189,7 @@ impl Since {
             compares_kernels,
             current,
             arguments: arguments.clone(),
+            everywhere: OnceLock::new(),
             _checkouts: checkouts,
         }))
     }
@@ -219,6 +223,10 @@ impl Since {
 
     /// Whether the change may affect any unit.
     fn is_everywhere(&self) -> bool {
+        *self.everywhere.get_or_init(|| self.may_reach_all())
+    }
+
+    fn may_reach_all(&self) -> bool {
         let Changes { changed, deleted, .. } = &self.changes;
         let decides = |path: &String| is_setting(path) || path.ends_with(".rs");
         // Without a deleted header, the compiler may find another one of the same name.
