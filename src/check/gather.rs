@@ -48,6 +48,8 @@ pub(super) struct Gathered {
     pub extraction: Extraction,
     /// The toolkit, if it was needed already.
     pub toolkit: Option<Toolkit>,
+    /// The architectures that builds compile for.
+    pub built_for: Vec<String>,
     /// What to do about assumed flags.
     pub flag_advice: String,
     /// Files that builds compile as CUDA and that are not checked.
@@ -119,7 +121,8 @@ impl Gatherer<'_> {
         let not_checked = self.not_checked(&builds, &tracked);
         extraction.notes.iter().for_each(|note| self.talk.detail(&format!("note: {note}")));
         let flag_advice = not_captured::advice(self.workspace, &builds);
-        Ok(Gathered { extraction, toolkit, flag_advice, not_checked, ended: None })
+        let built_for = builds.architectures();
+        Ok(Gathered { extraction, toolkit, built_for, flag_advice, not_checked, ended: None })
     }
 
     fn known_builds(&self, records: Option<&Path>, tracked: &BTreeSet<PathBuf>) -> BuildFlags {
@@ -199,6 +202,7 @@ impl Gatherer<'_> {
         Ok(Gathered {
             extraction,
             toolkit: Some(toolkit),
+            built_for: Vec::new(),
             flag_advice: String::new(),
             not_checked: Vec::new(),
             ended: Some(watched.status),
