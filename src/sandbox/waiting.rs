@@ -66,7 +66,7 @@ fn is_asleep(group: u32) -> bool {
 }
 
 /// The folders that are named by the numbers of processes or threads.
-fn numbered(folder: &Path) -> impl Iterator<Item = PathBuf> {
+fn numbered(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let is_number = |name: &std::ffi::OsString| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
     entries.filter(move |entry| is_number(&entry.file_name())).map(|entry| entry.path())
