@@ -31,13 +31,14 @@ pub fn check_place(folders: &[&Path], cancel: &AtomicBool) -> Result<(), NotOurs
     let Some(cache) = cuda_toolkit::cache_root().ok().and_then(|root| std::path::absolute(root).ok()) else {
         return Ok(());
     };
-    check(&normalize(&cache), folders, cancel)
+    check(&cache, folders, cancel)
 }
 
 fn check(cache: &Path, folders: &[&Path], cancel: &AtomicBool) -> Result<(), NotOurs> {
     // The name itself may be a link that git tracks, and what it leads to may be in the tree.
-    let parent = cache.parent().and_then(|parent| std::fs::canonicalize(parent).ok());
-    let named = parent.zip(cache.file_name()).map(|(parent, name)| parent.join(name));
+    let written = normalize(cache);
+    let parent = written.parent().and_then(|parent| std::fs::canonicalize(parent).ok());
+    let named = parent.zip(written.file_name()).map(|(parent, name)| parent.join(name));
     let places: BTreeSet<PathBuf> = named.into_iter().chain(std::fs::canonicalize(cache)).collect();
     let trees: BTreeSet<PathBuf> = folders.iter().map(|folder| tree_of(folder)).collect();
     for tree in trees.iter().filter(|tree| tree.join(GIT_FOLDER).exists()) {
