@@ -62,6 +62,9 @@ fn main() -> ExitCode {
     guardian::install(guardian_command);
     let cancel = Arc::new(AtomicBool::new(false));
     install_handler(&cancel);
+    if let Some(exit) = cache_of_the_tree(arguments.command.as_ref(), &cancel) {
+        return done(exit);
+    }
     done(match arguments.command {
         None => match mistaken_word(&arguments.check) {
             Some(exit) => exit,
@@ -86,6 +89,15 @@ fn main() -> ExitCode {
             Exit::Clean
         }
     })
+}
+
+/// Complains where compilers and results would come from the tree around the current folder. Checks ask for the trees that
+/// they are given, too.
+fn cache_of_the_tree(command: Option<&Command>, cancel: &AtomicBool) -> Option<Exit> {
+    let uses_cache = matches!(command, Some(Command::Toolkit(_) | Command::Cache(_) | Command::Lsp(_)));
+    let folder = std::env::current_dir().ok().filter(|_| uses_cache)?;
+    let error = cache::check_place(&[&folder], cancel).err()?;
+    Some(check_error(&CheckError::Cache(error)))
 }
 
 /// This program as the guardian of its run; without a path to it there is none.

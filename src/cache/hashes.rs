@@ -55,6 +55,10 @@ impl Stamp {
         }
     }
 
+    fn is_before_tick_of(&self, time: SystemTime) -> bool {
+        self.is_older_than(time.checked_sub(TICK).unwrap_or(UNIX_EPOCH))
+    }
+
     /// Whether the file was unchanged for a while before `time`, and has no time in the future.
     fn is_older_than(&self, time: SystemTime) -> bool {
         let at = |(seconds, nanos): (i64, i64)| {
@@ -114,7 +118,13 @@ impl Hashes {
         self.of(path);
         let read = self.read.read().ok();
         let stamp = read.as_ref().and_then(|read| read.get(path)).and_then(|read| read.stamp);
-        stamp.is_none_or(|stamp| stamp.is_older_than(time.checked_sub(TICK).unwrap_or(UNIX_EPOCH)))
+        // It may have changed since it was hashed, too.
+        now(path) == stamp && stamp.is_none_or(|stamp| stamp.is_before_tick_of(time))
+    }
+
+    /// Whether a file that need not be hashed was last changed before `time`.
+    pub fn was_changed_before(path: &Path, time: SystemTime) -> bool {
+        now(path).is_some_and(|stamp| stamp.is_before_tick_of(time))
     }
 
     /// Stores the hashes for the next run, if they have changed.
@@ -137,6 +147,10 @@ impl Hashes {
         // If this fails, the next run reads the files again.
         drop(serde_json::to_vec(&all).map(|bytes| store.write(&name(root), &bytes)));
     }
+}
+
+fn now(path: &Path) -> Option<Stamp> {
+    std::fs::metadata(path).ok().map(|metadata| Stamp::of(&metadata))
 }
 
 /// A hash of a file's content, part by part: the running program is among the files, and pages for all of it would take longer than the
@@ -213,6 +227,20 @@ mod tests {
             hashes.save(&self.store, self.folder.path());
             self.hashes()
         }
+    }
+
+    #[test]
+    fn a_file_that_changes_after_it_was_hashed_is_not_what_a_compiler_read() {
+        let place = place();
+        place.write("one", Duration::from_secs(100));
+        let (hashes, start) = (place.hashes(), SystemTime::now() + Duration::from_secs(60));
+        assert!(hashes.of(&place.path()).is_some() && hashes.is_older_than(&place.path(), start));
+        place.write("two", Duration::from_secs(100));
+        assert!(!hashes.is_older_than(&place.path(), start));
+        let none = place.path().with_extension("none");
+        assert!(hashes.is_older_than(&none, start));
+        fs_err::write(&none, "").unwrap();
+        assert!(!hashes.is_older_than(&none, start));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod environment;
 mod failures;
 mod hashes;
 mod inputs;
+mod place;
 pub mod remote;
 mod sought;
 mod store;
@@ -37,6 +38,7 @@ use sought::Sought;
 use times::Times;
 
 pub use cargo::CargoMemory;
+pub use place::{NotOurs, check_place};
 pub use store::{Key, MAX_VARIABLE, Store, bytes_below, clear, limit, usage};
 
 /// Changed whenever entries of older versions of this tool must not be read.
@@ -286,6 +288,9 @@ impl Cache {
         toolkit: &Path,
         since: SystemTime,
     ) -> Option<(Vec<PathBuf>, Sought)> {
+        if !self.is_as_read(unit, since) {
+            return None;
+        }
         let toolkit = normalize(toolkit);
         let paths = read.iter().map(|path| normalize(path));
         let mut paths: Vec<PathBuf> = paths.filter(|path| !path.starts_with(&toolkit)).collect();
@@ -301,6 +306,15 @@ impl Cache {
         paths.extend(sought.by_text.iter().cloned());
         paths.sort();
         Some((paths, sought))
+    }
+
+    /// Whether the compiler read the text of a unit that we read: it opens the file by its name, when it may be another.
+    fn is_as_read(&self, unit: &TranslationUnit, since: SystemTime) -> bool {
+        let UnitCode::CudaFile { file, .. } = &unit.code else { return true };
+        // An edited copy is written just before it is compiled, and nobody else knows its place.
+        let is_copy = unit.base.starts_with(std::env::temp_dir());
+        let is_settled = is_copy || Hashes::was_changed_before(&file.path, since);
+        is_settled && SourceFile::read(&file.path, &self.root).is_ok_and(|now| now.text() == file.text())
     }
 
     /// What a unit depends on besides the files that were read for it: sorted, and without the toolkit's.

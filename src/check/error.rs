@@ -10,6 +10,7 @@ use lmem_project::config::ConfigError;
 use lmem_project::discover::DiscoverError;
 
 use super::unit::UnitReport;
+use crate::cache::NotOurs;
 use crate::fix::vcs::VcsError;
 use crate::fix::write::WriteError;
 use crate::gate::BaselineError;
@@ -25,6 +26,8 @@ pub enum CheckError {
     Config(#[from] ConfigError),
     #[error("{0}")]
     Usage(String),
+    #[error(transparent)]
+    Cache(#[from] NotOurs),
     #[error(transparent)]
     Toolkit(#[from] ToolkitError),
     #[error(transparent)]
@@ -70,6 +73,7 @@ impl CheckError {
             Self::Toolkit(error) => error.hints(),
             Self::Baseline(error) => error.hints(),
             Self::Git(error) => error.hints(),
+            Self::Cache(_) => vec!["name a folder outside of it in `CARGO_LMEM_CACHE_DIR`".to_string()],
             Self::Discover(DiscoverError::Nothing { hint, .. }) => vec![(*hint).to_string()],
             Self::Discover(DiscoverError::NoManifest(_)) => {
                 vec!["an empty `lmem.toml` makes a folder a project without Cargo, as of CMake".to_string()]

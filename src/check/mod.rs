@@ -46,7 +46,7 @@ use cuda_toolkit::{self, Library, Toolkit, ToolkitError};
 use lmem_base::comparison::Version;
 use lmem_base::diagnostic::{Diagnostic, PartitionTally, Report, Summary};
 use lmem_base::places;
-use lmem_base::source::display_path;
+use lmem_base::source::{display_path, normalize};
 use lmem_base::way;
 use lmem_extract::Extraction;
 use lmem_project::discover::{Remember, Scope, Workspace};
@@ -141,6 +141,14 @@ pub fn check_in(
     cancel: &AtomicBool,
 ) -> Result<Outcome, CheckError> {
     let talk = Talk::new(arguments.quiet, arguments.verbose);
+    if surroundings.recorded.is_none() {
+        let current = surroundings.current()?;
+        let named = arguments.paths.iter().chain(&arguments.manifest_path).map(|path| current.join(path));
+        let folder = |path: PathBuf| if path.is_dir() { path } else { path.parent().map_or(path.clone(), normalize) };
+        let folders: Vec<PathBuf> = named.map(folder).chain([current.clone()]).collect();
+        let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+        cache::check_place(&folders, cancel)?;
+    }
     let since = Since::of(arguments, &surroundings, cancel, &talk)?;
     if let Some((revision, current, moved)) = since.as_ref().and_then(Since::staged) {
         let here = Surroundings { current_folder: Some(&current), revision: Some(revision), ..surroundings };

@@ -58,23 +58,28 @@ impl Watch {
     }
 }
 
-/// Whether all processes of a group sleep. Where the system does not say, they do not.
+/// Whether all threads of all processes of a group sleep. Where the system does not say, they do not.
 fn is_asleep(group: u32) -> bool {
-    let entries = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
-    let is_process = |name: &std::ffi::OsString| name.as_encoded_bytes().first().is_some_and(u8::is_ascii_digit);
-    let processes = entries.filter(|entry| is_process(&entry.file_name()));
-    let states =
-        processes.filter_map(|entry| state_of(&std::fs::read_to_string(entry.path().join("stat")).ok()?, group));
-    let mut states = states.peekable();
-    states.peek().is_some() && states.all(|state| state == 'S')
+    let members: Vec<PathBuf> = numbered("/proc".as_ref()).filter(|process| group_of(process) == Some(group)).collect();
+    let mut threads = members.iter().flat_map(|process| numbered(&process.join("task")));
+    !members.is_empty() && threads.all(|thread| fields(&thread).is_some_and(|fields| fields.starts_with('S')))
 }
 
-/// The state of a process, if it belongs to a group: what follows the name in brackets is the state, the parent and the group.
-fn state_of(stat: &str, group: u32) -> Option<char> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    let mut words = rest.split_ascii_whitespace();
-    let state = words.next()?.chars().next()?;
-    (words.nth(1)?.parse() == Ok(group)).then_some(state)
+/// The folders that are named by the numbers of processes or threads.
+fn numbered(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let is_number = |name: &std::ffi::OsString| name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+    entries.filter(move |entry| is_number(&entry.file_name())).map(|entry| entry.path())
+}
+
+fn group_of(process: &Path) -> Option<u32> {
+    fields(process)?.split_ascii_whitespace().nth(2)?.parse().ok()
+}
+
+/// What follows the name of a process or thread, which may hold anything: its state, its parent, its group.
+fn fields(process: &Path) -> Option<String> {
+    let stat = std::fs::read_to_string(process.join("stat")).ok()?;
+    Some(stat.rsplit_once(')')?.1.trim_start().to_string())
 }
 
 fn pipes_below(folders: &[PathBuf]) -> Vec<PathBuf> {
@@ -94,10 +99,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_are_those_of_the_group() {
-        let stat = "17 (a) b (c)) S 3 42 42 0 -1";
-        assert_eq!((state_of(stat, 42), state_of(stat, 3), state_of("17 (x)", 42)), (Some('S'), None, None));
-        let own = rustix::process::getpgrp().as_raw_nonzero().get().cast_unsigned();
-        assert!(!is_asleep(own) && !is_asleep(u32::MAX));
+    fn a_group_sleeps_where_all_its_threads_do() {
+        use std::os::unix::process::CommandExt;
+        let mut sleeper = std::process::Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
+        let start = Instant::now();
+        while !is_asleep(sleeper.id()) && start.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let is_so = is_asleep(sleeper.id());
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+        assert!(is_so && !is_asleep(sleeper.id()));
+        // This thread runs, whatever the first one of the process does.
+        assert!(!is_asleep(group_of(Path::new("/proc/self")).unwrap()));
     }
 }

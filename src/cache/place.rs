@@ -1,0 +1,100 @@
+//! Whether what lies in the cache folder can be believed.
+//!
+//! Compilers are started from there, and what they wrote is taken for true. A CI system that restores caches into the
+//! checkout has the folder in the tree, where a pull request could bring some of both.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use lmem_base::places::{GIT_FOLDER, tree_of};
+use lmem_base::source::normalize;
+
+use crate::git::Repository;
+
+/// The cache folder lies in a tree that brings its contents.
+#[derive(Debug, thiserror::Error)]
+pub enum NotOurs {
+    #[error("the cache folder `{}` is the checked tree itself", .0.display())]
+    Tree(PathBuf),
+    #[error("the cache folder `{}` lies in the checked tree, and git tracks `{}`", .folder.display(), .tracked.display())]
+    Tracked { folder: PathBuf, tracked: PathBuf },
+    #[error("the cache folder `{}` lies in the checked tree, whose files are not known: {reason}", .folder.display())]
+    Unknown { folder: PathBuf, reason: String },
+}
+
+/// Checks that nothing in the cache folder comes with the repositories around some folders.
+///
+/// # Errors
+/// Something does, or git does not say.
+pub fn check_place(folders: &[&Path], cancel: &AtomicBool) -> Result<(), NotOurs> {
+    let Some(cache) = cuda_toolkit::cache_root().ok().and_then(|root| std::path::absolute(root).ok()) else {
+        return Ok(());
+    };
+    check(&cache, folders, cancel)
+}
+
+fn check(cache: &Path, folders: &[&Path], cancel: &AtomicBool) -> Result<(), NotOurs> {
+    // The name itself may be a link that git tracks, and what it leads to may be in the tree.
+    let written = normalize(cache);
+    let parent = written.parent().and_then(|parent| std::fs::canonicalize(parent).ok());
+    let named = parent.zip(written.file_name()).map(|(parent, name)| parent.join(name));
+    let places: BTreeSet<PathBuf> = named.into_iter().chain(std::fs::canonicalize(cache)).collect();
+    let trees: BTreeSet<PathBuf> = folders.iter().map(|folder| tree_of(folder)).collect();
+    for tree in trees.iter().filter(|tree| tree.join(GIT_FOLDER).exists()) {
+        for place in places.iter().filter(|place| place.starts_with(tree)) {
+            check_in(tree, place, cancel)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_in(tree: &Path, place: &Path, cancel: &AtomicBool) -> Result<(), NotOurs> {
+    let below = place.strip_prefix(tree).unwrap_or(place);
+    if below.as_os_str().is_empty() {
+        return Err(NotOurs::Tree(place.to_path_buf()));
+    }
+    let unknown = |reason: String| NotOurs::Unknown { folder: place.to_path_buf(), reason };
+    let repository = Repository::around(tree, cancel).map_err(|error| unknown(error.to_string()))?;
+    let pattern = format!(":(top,literal){}", below.display());
+    let tracked = repository.tracked(&[&pattern]).map_err(|error| unknown(error.to_string()))?;
+    // What lies in the folder itself, such as a `.gitignore`, is not read.
+    let is_read = |path: &PathBuf| path.parent() != Some(place);
+    match tracked.into_iter().find(is_read) {
+        Some(tracked) => Err(NotOurs::Tracked { folder: place.to_path_buf(), tracked }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_that_git_tracks_is_not_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs_err::canonicalize(folder.path()).unwrap();
+        let path = |name: &str| root.join(name);
+        for name in ["tree/cache/toolkits/1", "tree/clean/artifacts", "tree/evil", "outside"] {
+            fs_err::create_dir_all(path(name)).unwrap();
+        }
+        for name in ["tree/cache/toolkits/1/nvcc", "tree/clean/.gitignore", "tree/evil/x"] {
+            fs_err::write(path(name), "x").unwrap();
+        }
+        std::os::unix::fs::symlink("clean", path("tree/link")).unwrap();
+        let git = |arguments: &[&str]| {
+            let status = std::process::Command::new("git").arg("-C").arg(path("tree")).args(arguments).status();
+            assert!(status.unwrap().success(), "{arguments:?}");
+        };
+        git(&["init", "-q"]);
+        git(&["add", "."]);
+        fs_err::write(path("tree/clean/artifacts/own"), "x").unwrap();
+        let is_ours = |cache: &str| check(&path(cache), &[&path("tree/evil")], &AtomicBool::new(false)).is_ok();
+        for cache in ["tree/cache", "tree/link", "tree", "tree/link/x/../../cache"] {
+            assert!(!is_ours(cache), "{cache}");
+        }
+        for cache in ["tree/clean", "tree/new", "outside", "none/at/all"] {
+            assert!(is_ours(cache), "{cache}");
+        }
+    }
+}
