@@ -97,3 +97,44 @@ pub fn places_of_lines(trees: &SyntaxTrees<'_>, lines: &SourceLines) -> Places {
     };
     lines.iter().filter_map(place).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use cuda_syntax::Example;
+    use ptx_syntax::Module;
+
+    use super::*;
+
+    const TEXT: &str = "__device__ int pick(const int *slot, int i) {
+  int x = slot[i];
+  return slot[x];
+}
+__global__ void k(int *out, int n) {
+  int a[8];
+  out[0] = pick(a, n);
+}
+";
+
+    /// Two statements of `pick` where it is inlined, and the call.
+    const PTX: &str = ".version 9.0\n.target sm_90\n.address_size 64\n.file 1 \"FILE\"\n.visible .entry k()\n{\n\
+        .loc 1 7 3\nmov.u32 %r1, 0;\n\
+        .loc 1 2 3, function_name $L__info_string0, inlined_at 1 7 3\nmov.u32 %r2, 0;\n\
+        .loc 1 3 3, function_name $L__info_string0, inlined_at 1 7 3\nmov.u32 %r3, 0;\nret;\n}\n\
+        .section .debug_str\n{\n$L__info_string0:\n.b8 95,90,52,112,105,99,107,0\n}\n";
+
+    #[test]
+    fn code_that_was_inlined_at_one_call_shares_the_levels_from_there_on() {
+        let example = Example::new(TEXT);
+        let trees = example.trees();
+        let module = PtxModule::from(Module::parse(&PTX.replace("FILE", Example::NAME)).unwrap());
+        let function = module.function("k").unwrap();
+        let of = |number: usize| places(&trees, &module, function, function.instructions[number].location);
+        let lines = |places: &Places| places.iter().map(|place| place.line).collect::<Vec<_>>();
+        assert_eq!([0, 1, 2].map(|number| lines(&of(number))), [vec![7], vec![2, 7], vec![3, 7]]);
+        let callees = of(1).iter().map(|place| place.callee.clone()).collect::<Vec<_>>();
+        assert_eq!((callees[0].as_deref(), callees[1].as_deref()), (None, Some("_Z4pick")));
+        let outer = |number: usize| of(number).rest().cloned().unwrap();
+        assert!(outer(1).is_same(&outer(2)) && of(1).is_same(&of(1)));
+        assert_eq!(innermost(&trees, &module, function, function.instructions[2].location), of(2).first().cloned());
+    }
+}

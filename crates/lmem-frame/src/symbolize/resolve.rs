@@ -452,7 +452,9 @@ pub fn hidden_declaration(place: &Place, trees: &SyntaxTrees<'_>, variable: &Fro
 mod tests {
     use super::super::scene::{Level, Scene, at};
     use super::*;
+    use crate::access::Access;
     use cuda_syntax::Example;
+    use lmem_base::chain::Chain;
 
     #[test]
     fn parameters_of_templates_stand_for_types() {
@@ -514,6 +516,30 @@ mod tests {
         let middle = Level { function: Some(twice), callee: Some(pick), ..at("return 2") };
         let levels = [inside("return slot", pick), middle, calling("out[0]", twice)];
         assert_eq!(resolved(text, &levels), [(2, "a".to_string())]);
+    }
+
+    #[test]
+    fn what_is_outside_of_a_call_is_found_once() {
+        let text = "__device__ float pick(const float *slot, int i) {\n  float x = slot[i];\n  return slot[i + 1] + x;\n}\n\
+                    __device__ float twice(const float *row, int i) { return 2 * pick(row, i); }\n\
+                    __global__ void k(float *out, int n) {\n  float a[8];\n  out[0] = twice(a, n);\n}\n";
+        let (pick, twice) = ("_Z4pickPKfi", "_Z5twicePKfi");
+        let middle = Level { function: Some(twice), callee: Some(pick), ..at("return 2") };
+        Scene::new(text).ask(|it| {
+            let outer = it.places(&[middle, calling("out[0]", twice)]);
+            let known = Known::default();
+            let found = |piece| {
+                let innermost = it.places(&[inside(piece, pick)]).first().cloned().unwrap();
+                let access = Access { places: Chain::new(innermost, outer.clone()), ..it.computed_load(&[]) };
+                let found = super::super::votes::resolve_access(&access, it.trees, &known);
+                let found: Vec<(usize, &str)> =
+                    found.iter().map(|one| (one.level, one.mention.declaration.name.as_str())).collect();
+                assert_eq!(found, [(2, "a")], "{piece}");
+                known.0.borrow().len()
+            };
+            // Two levels; then the one that is inside of what is known.
+            assert_eq!((found("float x"), found("return slot")), (2, 3));
+        });
     }
 
     #[test]
