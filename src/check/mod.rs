@@ -41,7 +41,7 @@ use std::time::Duration;
 
 use globset::Glob;
 
-use cuda_toolkit::{self, Component, Toolkit, ToolkitError};
+use cuda_toolkit::{self, Library, Toolkit, ToolkitError};
 use lmem_base::comparison::Version;
 use lmem_base::diagnostic::{Diagnostic, PartitionTally, Report, Summary};
 use lmem_base::places;
@@ -215,7 +215,7 @@ fn check_once(
         cancel,
         talk,
     };
-    let gather::Gathered { mut extraction, toolkit: found, flag_advice, ended } =
+    let gather::Gathered { mut extraction, toolkit: found, built_for, flag_advice, ended } =
         gatherer.gather(surroundings.program)?;
     let partition = arguments.partition.map(|partition| partition.keep(&mut extraction, &workspace.root));
     workspace.notes.iter().for_each(|note| talk.detail(&format!("note: {note}")));
@@ -245,9 +245,9 @@ fn check_once(
             None => (select_toolkit(arguments, &workspace, cancel, talk)?, None),
         },
     };
-    let curand = |toolkit: &Toolkit| {
-        let folder = cuda_toolkit::component(toolkit, Component::Curand, arguments.offline, arguments.quiet, cancel);
-        folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
+    let library = |toolkit: &Toolkit, library: Library| {
+        let folder = cuda_toolkit::headers(toolkit, library, arguments.offline, arguments.quiet, cancel);
+        folder.map_err(|error| error.to_string())
     };
     let threads = arguments.jobs.map_or_else(default_jobs, usize::from);
     let memory = sandbox::Memory::new(arguments.memory, arguments.total_memory, threads);
@@ -269,14 +269,14 @@ fn check_once(
             sandbox: &sandbox,
             cancel,
             headers: HeaderIndex::new(&workspace.root),
-            curand: &curand,
+            library: &library,
             tries_shared_spilling: levels.warns_of("shared_spill_available"),
             compiles_host: false,
             show: &show,
         },
         cache,
     };
-    let jobs = jobs(&architectures, &workspace, &extraction, &Arc::new(toolkit), &levels, talk);
+    let jobs = jobs(&architectures, &workspace, &extraction, &built_for, &Arc::new(toolkit), &levels, talk);
     let shared = Shared { source: record.unwrap_or(&compilers), root: &workspace.root, kernels };
     let early = Early::new(&jobs, arguments, &workspace)
         .filter(|_| since.is_none() && surroundings.revision.is_none() && known.is_nothing());
@@ -290,7 +290,8 @@ fn check_once(
         }
     }
     if let Some(toolkit) = jobs.first().map(|job| &job.target.toolkit) {
-        failures::one_for_each_cause(&mut reports, toolkit, cancel);
+        let names: Vec<&str> = jobs.iter().map(|job| job.unit.name.as_str()).collect();
+        failures::one_for_each_cause(&names, &mut reports, toolkit, cancel);
     }
     if let Some(error) = failures::no_such_architecture(&reports, &architectures) {
         return Err(error);
@@ -308,7 +309,7 @@ fn check_once(
     }
     let told = to_tell(&extraction, &jobs, &mut reports, shared.kernels.is_some());
     let suppress::Suppressed { remarks, list: suppressions } = suppress::suppress(&jobs, &mut reports, extent);
-    let changed = since.map(|since| since.keep_changed(&jobs, &mut reports)).unwrap_or_default();
+    let reached = since.map(|since| since.keep_changed(&jobs, &mut reports)).unwrap_or_default();
     say_what_happened(&jobs, &reports, talk);
     builds::name_builds(&jobs, &mut reports);
     let listed = arguments.kernels.then(|| kernels::version(&jobs, &reports));
@@ -333,7 +334,7 @@ fn check_once(
         return Err(CheckError::Interrupted);
     }
     if let Some(since) = since {
-        let judged = run.judge(since, &mut report, &jobs, &reports, (kernels.take(), &changed, &failing))?;
+        let judged = run.judge(since, &mut report, &jobs, &reports, (kernels.take(), &reached, &failing))?;
         failing.retain(|path| !judged.never_compiled.contains(path));
         // The branch's own baseline would hide what it brings.
         if judged.is_known && arguments.baseline.is_none() {
@@ -393,7 +394,7 @@ impl Run<'_> {
             let now = since::Now {
                 kernels: self.surroundings.compares_kernels.then(Version::default),
                 compiled: &BTreeSet::new(),
-                changed: &BTreeSet::new(),
+                reached: &since::Reached::default(),
                 failing: &failing,
                 unknown: &failing,
                 is_silent: &|_, _| false,
@@ -415,7 +416,7 @@ impl Run<'_> {
         report: &mut Report,
         jobs: &[Job<'_>],
         reports: &[UnitReport],
-        (kernels, changed, failing): (Option<Version>, &BTreeSet<PathBuf>, &BTreeSet<PathBuf>),
+        (kernels, reached, failing): (Option<Version>, &since::Reached, &BTreeSet<PathBuf>),
     ) -> Result<since::Judged, CheckError> {
         let unread = jobs.iter().zip(reports).filter(|(_, report)| report.is_unread).map(|(job, _)| job.unit.path());
         let unknown: BTreeSet<PathBuf> = failing.iter().cloned().chain(unread).collect();
@@ -423,7 +424,7 @@ impl Run<'_> {
         let now = since::Now {
             kernels,
             compiled: &kernels::names(reports),
-            changed,
+            reached,
             failing,
             unknown: &unknown,
             is_silent: &|file, lint| silent.is_silent(file, lint),
