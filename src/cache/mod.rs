@@ -34,7 +34,7 @@ use crate::verify::overlay::Overlay;
 use environment::Environment;
 use hashes::Hashes;
 use inputs::{Here, Inputs, Portable};
-use sought::Sought;
+use sought::{Headers, Sought};
 use times::Times;
 
 pub use cargo::CargoMemory;
@@ -67,6 +67,7 @@ pub struct Cache {
     contents: Mutex<HashMap<Key, String>>,
     /// What this run's units depend on besides what was read, by artifact key; `None` if it cannot be told.
     sought: Mutex<HashMap<Key, Option<Sought>>>,
+    headers: Headers,
     /// Files that results have spans in.
     sources: Mutex<HashMap<PathBuf, (StoredFile, Arc<SourceFile>)>>,
     program: OnceLock<Option<String>>,
@@ -115,6 +116,7 @@ impl Cache {
             toolkits: Mutex::default(),
             contents: Mutex::default(),
             sought: Mutex::default(),
+            headers: Headers::default(),
             sources: Mutex::default(),
             program: OnceLock::new(),
         }
@@ -322,7 +324,7 @@ impl Cache {
         if let Some(known) = self.sought.lock().ok()?.get(key) {
             return known.clone();
         }
-        let sought = Sought::of(unit, read, toolkit, &self.root);
+        let sought = Sought::of(unit, read, toolkit, &self.root, &self.headers);
         self.sought.lock().ok()?.insert(key.clone(), sought.clone());
         sought
     }

@@ -3,8 +3,9 @@
 //!
 //! Conditions around a directive are not evaluated, so there may be more places than the compiler looked at.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use cuda_syntax::identifiers::{identifiers, occurrences};
 use lmem_base::places;
@@ -45,6 +46,24 @@ pub struct Names {
     has_own_path: bool,
 }
 
+/// What the headers of a run ask for, by path: a header of a hundred units is read once. Its content is that of the run's hashes, which
+/// are made once too.
+#[derive(Default)]
+pub struct Headers(Mutex<HashMap<PathBuf, Arc<Names>>>);
+
+impl Headers {
+    /// `None` if a file cannot be read.
+    fn names(&self, path: &Path) -> Option<Arc<Names>> {
+        if let Some(known) = self.0.lock().ok()?.get(path) {
+            return Some(Arc::clone(known));
+        }
+        let bytes = places::read(path, MAX_BYTES).ok()?;
+        let names = Arc::new(Names::of(&String::from_utf8_lossy(&bytes)));
+        self.0.lock().ok()?.insert(path.to_path_buf(), Arc::clone(&names));
+        Some(names)
+    }
+}
+
 /// What a compilation depends on besides the files that it read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sought {
@@ -61,7 +80,13 @@ pub struct Sought {
 impl Sought {
     /// What is sought for a unit whose inputs are some normalized paths, in order; `None` if it cannot be told. What is no
     /// file among them was not read.
-    pub fn of(unit: &TranslationUnit, inputs: &[PathBuf], toolkit: &Path, root: &Path) -> Option<Self> {
+    pub fn of(
+        unit: &TranslationUnit,
+        inputs: &[PathBuf],
+        toolkit: &Path,
+        root: &Path,
+        headers: &Headers,
+    ) -> Option<Self> {
         let (own, arguments): (Option<(PathBuf, &str)>, &[String]) = match &unit.code {
             UnitCode::CudaFile { file, flags } => {
                 (Some((folder_of(&file.path, &unit.base), file.text())), &flags.all_arguments())
@@ -76,13 +101,12 @@ impl Sought {
             |path: &Path| path.starts_with(toolkit) || (path.starts_with("/usr") && !path.starts_with(root));
         let read: Vec<&PathBuf> = inputs.iter().filter(|path| path.is_file()).collect();
         let is_read = |path: &PathBuf| read.binary_search(&path).is_ok();
-        let mut texts = vec![(own.0, Names::of(own.1))];
+        let mut texts = vec![(own.0, Arc::new(Names::of(own.1)))];
         for path in read.iter().filter(|path| !is_system(path)) {
-            let bytes = places::read(path, MAX_BYTES).ok()?;
-            texts.push((folder_of(path, &unit.base), Names::of(&String::from_utf8_lossy(&bytes))));
+            texts.push((folder_of(path, &unit.base), headers.names(path)?));
         }
         let forced = Names::forced(arguments);
-        texts.push((unit.base.clone(), forced));
+        texts.push((unit.base.clone(), Arc::new(forced)));
         // Folders that were added to the command line to make the unit compile are known by what was found in them.
         let names: HashSet<&Path> =
             texts.iter().flat_map(|(_, names)| names.quoted.iter().chain(&names.angled)).map(Path::new).collect();
@@ -104,7 +128,7 @@ impl Sought {
                 paths.extend(nearest.into_iter().chain(others).filter(|path| !is_read(path)));
             }
         }
-        if are_made(texts.iter().map(|(_, names)| names)) {
+        if are_made(texts.iter().map(|(_, names)| &**names)) {
             let beside = texts.iter().map(|(folder, _)| folder).chain(&folders);
             by_text.extend(all_below(beside.filter(|folder| folder.starts_with(root)))?);
         }
@@ -302,6 +326,18 @@ mod tests {
         assert!(Names::of("auto where = std::source_location::current();").has_own_path);
         let forced = Names::forced(&["-include", "a.h", "-DH=\"b.h\"", "--pre-include=c.h"].map(str::to_string));
         assert_eq!(forced.quoted.into_iter().collect::<Vec<_>>(), ["a.h", "b.h", "c.h"]);
+    }
+
+    #[test]
+    fn a_header_is_read_once_in_a_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.cuh");
+        std::fs::write(&path, "#include \"b.cuh\"\n").unwrap();
+        let headers = Headers::default();
+        let first = headers.names(&path).unwrap();
+        assert_eq!(first.quoted.iter().collect::<Vec<_>>(), ["b.cuh"]);
+        assert!(Arc::ptr_eq(&first, &headers.names(&path).unwrap()));
+        assert!(headers.names(&folder.path().join("none.cuh")).is_none());
     }
 
     #[test]

@@ -223,7 +223,7 @@ impl Compilers<'_> {
         };
         let silent = |_: &Shown<'_>| {};
         let show: &(dyn Fn(&Shown<'_>) + Sync) = if self.shows_suggestions { compiler.show } else { &silent };
-        let compiles_host = overlay.is_seen_by_host;
+        let compiles_host = overlay.is_seen_by_host();
         let compiler = Compiler { tries_shared_spilling: false, compiles_host, show, ..compiler };
         let artifacts = compiler.compile(&mirror.unit, target)?;
         let mut measured = Measured::of(&artifacts);

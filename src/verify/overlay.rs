@@ -1,6 +1,6 @@
 //! Compiles a unit with edits outside the workspace, which stays unchanged.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use cuda_syntax::SyntaxTree;
@@ -10,7 +10,7 @@ use cuda_syntax::tree::{enclosing_function, head_start};
 use lmem_base::diagnostic::Edit;
 use lmem_base::edit;
 use lmem_base::guardian::Folder;
-use lmem_base::source::{SourceFile, normalize};
+use lmem_base::source::{SourceFile, Span, normalize};
 use lmem_unit::{CompiledText, MappedText, NvccFlags, TranslationUnit, UnitCode};
 
 /// A unit with edits of its files.
@@ -22,8 +22,8 @@ pub struct Overlay<'a> {
     pub dependencies: &'a [PathBuf],
     /// By kernel, the block size that its edit relies on.
     pub threads: BTreeMap<String, u32>,
-    /// Whether the edits change code that a host compiler reads.
-    pub is_seen_by_host: bool,
+    /// Where its files are edited.
+    spans: Vec<Span>,
     text: Edited,
 }
 
@@ -64,8 +64,18 @@ impl<'a> Overlay<'a> {
             UnitCode::Machine(_) => return None,
         };
         let is_file = matches!(text, Edited::Files(_));
-        let is_seen_by_host = is_file && edits.iter().any(|edit| is_of_host(edit));
-        Some(Self { unit, root, dependencies, threads: BTreeMap::new(), is_seen_by_host, text })
+        let spans = edits.iter().filter(|_| is_file).map(|edit| edit.span.clone()).collect();
+        Some(Self { unit, root, dependencies, threads: BTreeMap::new(), spans, text })
+    }
+
+    /// Whether the edits change code that a host compiler reads. The files are parsed for that, so it is asked only of what is compiled:
+    /// most results are known.
+    pub fn is_seen_by_host(&self) -> bool {
+        let mut trees: HashMap<&Path, SyntaxTree> = HashMap::new();
+        self.spans.iter().any(|span| {
+            let parsed = || SyntaxTree::new(MappedText::from_file(&span.file), CompiledText::Unknown);
+            is_of_host(trees.entry(&span.file.path).or_insert_with(parsed), span.start)
+        })
     }
 
     /// What distinguishes this overlay from others of the unit: file names relative to the root, and texts.
@@ -144,11 +154,10 @@ impl<'a> Overlay<'a> {
     }
 }
 
-/// Whether an edit is in code that is not clearly of the device alone: a function of the host, or one whose head does not
+/// Whether an edit at an offset is in code that is not clearly of the device alone: a function of the host, or one whose head does not
 /// say, and what is outside of functions.
-fn is_of_host(edit: &Edit) -> bool {
-    let tree = SyntaxTree::new(MappedText::from_file(&edit.span.file), CompiledText::Unknown);
-    let Some(function) = tree.node_at(edit.span.start).and_then(enclosing_function) else { return true };
+fn is_of_host(tree: &SyntaxTree, offset: usize) -> bool {
+    let Some(function) = tree.node_at(offset).and_then(enclosing_function) else { return true };
     let end = function.field(Field::Body).map_or(function.end_byte(), |body| body.start_byte());
     let head = tree.text().get(head_start(function)..end).unwrap_or("");
     let has = |word: &str| identifiers(head).any(|it| it == word);
@@ -167,7 +176,6 @@ fn edited_files(edits: &[&Edit]) -> Option<BTreeMap<PathBuf, String>> {
 mod tests {
     use super::*;
     use lmem_base::diagnostic::FlagOrigin;
-    use lmem_base::source::Span;
     use lmem_unit::DriverOptions;
 
     #[test]
@@ -224,7 +232,8 @@ mod tests {
         ] {
             let file = SourceFile::from_text("a.cu", text);
             let start = text.find("HERE").unwrap();
-            assert_eq!(is_of_host(&Edit::alone(Span::new(&file, start..start + 4), "x")), expected, "{text}");
+            let tree = SyntaxTree::new(MappedText::from_file(&file), CompiledText::Unknown);
+            assert_eq!(is_of_host(&tree, start), expected, "{text}");
         }
     }
 

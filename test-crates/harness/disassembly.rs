@@ -81,7 +81,7 @@ fn compare_function(
         differ("spill mark", function.spill_marks.contains(offset).to_string(), row.is_spill.to_string());
         let address = function.base + u64::from(*offset);
         let chain = cubin.source_lines.chain(address);
-        let chain: Vec<Line> = chain.into_iter().map(|row| (plain(&row.file), row.line)).collect();
+        let chain: Vec<Line> = chain.map(|(_, row)| (plain(&row.file), row.line)).collect();
         // A function called twice in one statement: only the call site differs, and nvdisasm prints nothing.
         let levels_printed = if row.has_mark { usize::MAX } else { 1 };
         let printed = |chain: Vec<Line>| levels(chain).into_iter().take(levels_printed).collect::<Vec<_>>();

@@ -3,6 +3,7 @@
 
 pub mod budget;
 pub mod casts;
+pub mod chain;
 pub mod comparison;
 pub mod diagnostic;
 pub mod diff;

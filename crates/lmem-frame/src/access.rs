@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use lmem_base::diagnostic::Uniformity;
 use lmem_base::source::Span;
 use nv_code::dataflow::{Flow, Provenance, Root, TripCount};
-use nv_code::{AccessKind, SourceLine};
+use nv_code::{AccessKind, SourceLines};
 
-use crate::place::Place;
+use crate::place::{Place, Places};
 
 /// Run-time values by their origin: a parameter, a special register, or the instruction that loads the value. `None` if
 /// not all origins are known.
@@ -69,7 +69,7 @@ pub struct Access {
     /// Maximum loop depth of the instructions.
     pub loop_depth: u32,
     /// The inlined frames in the user's files, innermost first; symbolization uses them.
-    pub places: Vec<Place>,
+    pub places: Places,
     /// The statement; for a known variable, its use in the statement: `window[k]`.
     pub span: Option<Span>,
     /// For an access in an inlined function, the variable at the call site: `ring.at` for `ring.at(i)`.
@@ -77,7 +77,7 @@ pub struct Access {
     /// The subscript of the use, if it has one.
     pub index: Option<Span>,
     /// Source lines of the back-edge branch of the innermost loop around the access.
-    pub(crate) loop_lines: Vec<SourceLine>,
+    pub(crate) loop_lines: SourceLines,
     /// Objects selected by branches, if the address depends on nothing else.
     pub choice: Vec<ObjectKey>,
     /// Whether the access is in a function that was passed the address, not in the function that owns the object.
@@ -86,7 +86,7 @@ pub struct Access {
 
 impl Access {
     /// A single 4-byte machine instruction; all other facts are unknown.
-    pub fn new(kind: AccessKind, address: Address, places: Vec<Place>) -> Self {
+    pub fn new(kind: AccessKind, address: Address, places: Places) -> Self {
         Self {
             kind,
             count: 1,
@@ -105,7 +105,7 @@ impl Access {
             span: None,
             via: None,
             index: None,
-            loop_lines: Vec::new(),
+            loop_lines: SourceLines::default(),
             choice: Vec::new(),
             in_callee: false,
         }
@@ -177,7 +177,7 @@ pub struct Escape {
     pub kind: EscapeKind,
     /// Index of the argument, and number of arguments of the call.
     pub argument: Option<(usize, usize)>,
-    pub places: Vec<Place>,
+    pub places: Places,
     pub span: Option<Span>,
     /// Whether the callee is outside this unit.
     pub is_external: bool,
@@ -197,7 +197,7 @@ pub struct RawObject {
     /// If all values loaded from the object are arguments of one call: the function and the call instruction.
     pub passed_to: Option<(String, usize)>,
     /// For `alloca` memory, the inlined frames of the call; its bytes are not in the frame.
-    pub allocation: Option<Vec<Place>>,
+    pub allocation: Option<Places>,
     pub stored_values: StoredValues,
 }
 
@@ -265,7 +265,7 @@ impl StoredValues {
 
 pub(crate) fn same_place(left: &Access, right: &Access) -> bool {
     let key = |place: &Place| (place.tree, place.line, place.offset);
-    left.places.iter().map(key).eq(right.places.iter().map(key))
+    left.places.is_alike(&right.places, key)
 }
 
 /// The object of a pointer root.

@@ -5,7 +5,7 @@ use cuda_syntax::tree::DeclarationKind;
 use lmem_base::source::Span;
 
 use super::calls::call_range;
-use crate::place::Place;
+use crate::place::Places;
 use crate::symbolize::name::Variable;
 
 /// A call of `alloca`.
@@ -18,7 +18,7 @@ pub struct Allocation {
 }
 
 /// Describes the allocation at `places` (innermost first) and the pointer that it initializes.
-pub fn describe(places: &[Place], trees: &SyntaxTrees<'_>) -> (Allocation, Option<Variable>) {
+pub fn describe(places: &Places, trees: &SyntaxTrees<'_>) -> (Allocation, Option<Variable>) {
     let Some(place) = places.first() else { return (Allocation::default(), None) };
     let tree = place.tree(trees);
     let call = call_range(place, trees, is_alloca);

@@ -230,7 +230,7 @@ impl Attribution<'_> {
         function: Option<&PtxFunction>,
         frame: &KernelFrame,
     ) -> FrameObject {
-        let allocation = raw.allocation.as_deref().map(|places| allocation::describe(places, self.trees));
+        let allocation = raw.allocation.as_ref().map(|places| allocation::describe(places, self.trees));
         let is_own = function.is_some_and(|function| *function.name == *key.function);
         let owner = demangle(&key.function);
         let (kind, mut variable) = match allocation {

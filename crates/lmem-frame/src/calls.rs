@@ -15,7 +15,7 @@ use nv_code::dataflow::callee;
 use nv_code::{AccessKind, AddressBase, Instruction, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
 use ptx_syntax::{Modifier, Opcode, Operand};
 
-use crate::place::{Place, places};
+use crate::place::{Place, innermost};
 
 /// A part of a frame that calls use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,10 +193,9 @@ fn returned_bytes(raw: &RawArea, unit: &UnitFacts) -> u64 {
 /// The source span of a call instruction; the statement if the call is not found in it.
 pub fn call_span(function: &PtxFunction, call: usize, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Option<Span> {
     let instruction = function.instructions.get(call)?;
-    let places = places(trees, &unit.ptx, function, instruction.location);
-    let place = places.first()?;
+    let place = innermost(trees, &unit.ptx, function, instruction.location)?;
     let name = callee(instruction).map(demangle);
-    let range = name.and_then(|name| call_range(place, trees, |called| last_name(called) == last_name(&name)));
+    let range = name.and_then(|name| call_range(&place, trees, |called| last_name(called) == last_name(&name)));
     range.and_then(|range| place.tree(trees).span(range)).or_else(|| place.span(trees))
 }
 
@@ -312,9 +311,9 @@ ret;
             instruction: LocalInstruction { offset: 0, kind, bytes: 4, base, immediate, data },
             is_spill: false,
             ptx_line: Some(line),
-            source: Vec::new(),
+            source: nv_code::SourceLines::default(),
             loop_depth: 0,
-            loop_lines: Vec::new(),
+            loop_lines: nv_code::SourceLines::default(),
             definition: None,
             callee: None,
             is_in_routine: false,

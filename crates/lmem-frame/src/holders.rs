@@ -12,7 +12,7 @@ use nv_code::{PtxFunction, PtxModule};
 use ptx_syntax::{AddressBase, Block, Graph, Loop, Loops, Modifier, Opcode, Reg};
 
 use crate::live_values::Values;
-use crate::place::{Place, levels};
+use crate::place::{Place, innermost};
 
 /// The peak of register pressure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, tre
     let (at, live) = values.live_at_peak()?;
     let first_place = |at: usize| {
         let location = function.instructions.get(at)?.location;
-        levels(trees, module, function, location).next()
+        innermost(trees, module, function, location)
     };
     let graph = Graph::new(function);
     let code = Code { function, values, loops: Loops::new(&graph, &graph.dominators()), graph, flow: OnceCell::new() };

@@ -11,7 +11,7 @@ use nv_code::dataflow::{ByRegister, uses};
 use nv_code::{PtxFunction, PtxModule};
 use ptx_syntax::{AddressBase, Graph, Instruction, Loop, Loops, Opcode, Reg, Type};
 
-use crate::place::{Place, levels};
+use crate::place::{Place, innermost};
 
 /// Limit on register copies followed from one value.
 const MAX_COPIES: usize = 64;
@@ -99,7 +99,7 @@ impl<'a> Values<'a> {
         if let Some(known) = self.statements.borrow().get(&location) {
             return known.clone();
         }
-        let place = levels(trees, module, self.function, Some(location)).next();
+        let place = innermost(trees, module, self.function, Some(location));
         let statement = place.map(|place| {
             let region = place.tree(trees).region(place.offset).map(|region| region.byte_range());
             Rc::new(Statement { place, region })

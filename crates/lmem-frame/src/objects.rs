@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::Declaration;
+use lmem_base::chain::Chain;
 use nv_code::dataflow::{Flow, Provenance, TripCount, registers};
 use nv_code::{Instruction, KernelFacts, LocalAccess, PtxModule, UnitFacts};
 use ptx_syntax::{AddressBase, Modifier, Opcode, Operand};
@@ -13,7 +14,7 @@ use ptx_syntax::{AddressBase, Modifier, Opcode, Operand};
 use super::access::{Access, Address, ObjectKey, RawObject, same_place};
 use super::escape::{self, CallSites};
 use super::{stored_values, unroll_remainder};
-use crate::place::{Place, places, places_of_lines};
+use crate::place::{Place, Places, places, places_of_lines};
 use crate::symbolize::byval_copies;
 
 /// Limit on nested calls in the math library.
@@ -94,13 +95,9 @@ fn place_access(
     let mut places = places(trees, module, flow.function, instruction.location);
     if let (true, Some(tree)) = (places.is_empty(), trees.ptx_id()) {
         let line = instruction.first_line;
-        places.extend(trees.tree(tree).offset(line, 0).map(|offset| Place {
-            tree,
-            line,
-            offset,
-            function: None,
-            callee: None,
-        }));
+        let own = trees.tree(tree).offset(line, 0);
+        let own = own.map(|offset| Place { tree, line, offset, function: None, callee: None });
+        places = own.map_or(places, |own| Chain::new(own, Places::default()));
     }
     if places.is_empty() {
         places = places_of_value(flow, index, module, trees);
@@ -205,7 +202,7 @@ fn allocation_places(
     flows: &HashMap<&str, Flow<'_>>,
     module: &PtxModule,
     trees: &SyntaxTrees<'_>,
-) -> Option<Vec<Place>> {
+) -> Option<Places> {
     let function = flows.get(key.function.as_str())?.function;
     let instruction = function.instructions.get(function.local_variables.get(key.variable)?.allocated_by?)?;
     Some(places(trees, module, function, instruction.location))
@@ -213,7 +210,7 @@ fn allocation_places(
 
 /// Code that was moved out of a loop has no line. A load then takes the location of the first use of its value, a store
 /// that of the value's definition.
-fn places_of_value(flow: &Flow<'_>, index: usize, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Vec<Place> {
+fn places_of_value(flow: &Flow<'_>, index: usize, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Places {
     let all = &flow.function.instructions;
     let others: BTreeSet<usize> = match all[index].opcode() {
         Opcode::Ld => {
@@ -238,7 +235,7 @@ fn first_places(
     flow: &Flow<'_>,
     module: &PtxModule,
     trees: &SyntaxTrees<'_>,
-) -> Vec<Place> {
+) -> Places {
     let all = &flow.function.instructions;
     let mut found = instructions.map(|at| places(trees, module, flow.function, all[at].location));
     found.find(|places| !places.is_empty()).unwrap_or_default()
@@ -252,7 +249,7 @@ fn places_of_calls(
     flows: &HashMap<&str, Flow<'_>>,
     calls: &CallSites,
     trees: &SyntaxTrees<'_>,
-) -> Vec<Place> {
+) -> Places {
     // A library function may be called by another library function.
     let mut callee = callee;
     for _ in 0..MAX_LIBRARY_LEVELS {
@@ -263,10 +260,10 @@ fn places_of_calls(
         }
         callee = caller;
     }
-    Vec::new()
+    Places::default()
 }
 
-fn new_access(access: &LocalAccess, address: Address, places: Vec<Place>, trees: &SyntaxTrees<'_>) -> Access {
+fn new_access(access: &LocalAccess, address: Address, places: Places, trees: &SyntaxTrees<'_>) -> Access {
     Access {
         width: access.instruction.bytes,
         loop_depth: access.loop_depth,
@@ -476,7 +473,7 @@ pub mod tests {
 
     /// An access without any known facts.
     pub fn access() -> Access {
-        Access::new(AccessKind::Load, Address::Constant, Vec::new())
+        Access::new(AccessKind::Load, Address::Constant, Places::default())
     }
 
     /// An access at a computed address.
@@ -528,7 +525,7 @@ pub mod tests {
         let escape = |function: &str| Escape {
             kind: EscapeKind::Call(function.to_string()),
             argument: Some((1, 2)),
-            places: Vec::new(),
+            places: Places::default(),
             span: None,
             is_external: true,
             is_own: true,

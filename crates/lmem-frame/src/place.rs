@@ -1,87 +1,140 @@
 //! Maps lines of the PTX to locations in the user's files.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
-use cuda_syntax::{SyntaxTree, SyntaxTrees, TreeId};
-use lmem_base::source::Span;
-use nv_code::{PtxFunction, PtxModule, SourceLine};
+use cuda_syntax::SyntaxTrees;
+use lmem_base::chain::Chain;
+use nv_code::{Location, PtxFunction, PtxModule, SourceLine, SourceLines};
 
-/// A source location: one level of an inline chain, as DWARF's inlined frames are.
-///
-/// This is a plain value; the syntax tree of its text comes from the `SyntaxTrees` of the unit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    pub tree: TreeId,
-    pub line: u32,
-    pub offset: usize,
-    /// Mangled name of the function instance that the line belongs to.
-    pub function: Option<Arc<str>>,
-    /// The function inlined here, for all levels but the innermost.
-    pub callee: Option<Arc<str>>,
-}
+pub use cuda_syntax::tree::{Place, Places};
 
-impl Place {
-    /// The syntax tree of the text that contains the location.
-    pub fn tree<'v>(&self, trees: &'v SyntaxTrees<'_>) -> &'v Rc<SyntaxTree> {
-        trees.tree(self.tree)
-    }
-
-    /// The statements at the location, up to the end of their first line; otherwise the whole line.
-    pub fn span(&self, trees: &SyntaxTrees<'_>) -> Option<Span> {
-        let tree = self.tree(trees);
-        let line = tree.line_range(self.line as usize)?;
-        let regions = tree.regions(self.offset);
-        let region = regions.first().zip(regions.last()).map(|(first, last)| first.start_byte()..last.end_byte());
-        let range = region.filter(|region| region.start <= self.offset && line.contains(&region.start));
-        match range {
-            Some(range) => {
-                let end = range.end.min(line.end);
-                let text = tree.text().get(range.start..end)?.trim_end();
-                tree.span(range.start..range.start + text.len())
-            }
-            None => tree.line_span(self.line as usize),
+/// The inline chain of a PTX instruction, restricted to the user's files.
+pub fn places(trees: &SyntaxTrees<'_>, module: &PtxModule, function: &PtxFunction, location: Option<u32>) -> Places {
+    let mut chain = Places::default();
+    // From the first level that is known, or from the kernel, to the innermost.
+    let mut unknown = Vec::new();
+    for level in Levels::new(function, location) {
+        let key = (Arc::clone(&function.name), level.number, level.callee.cloned());
+        if let Some(known) = trees.places.borrow().get(&key) {
+            chain = known.clone();
+            break;
         }
+        unknown.push((key, level));
     }
+    for (key, level) in unknown.into_iter().rev() {
+        if let Some(place) = level.place(trees, module) {
+            chain = Chain::new(place, chain);
+        }
+        trees.places.borrow_mut().insert(key, chain.clone());
+    }
+    chain
 }
 
-/// The inline chain of a PTX instruction, restricted to the user's files, innermost level first.
-pub fn places(
+/// The innermost level of that chain.
+pub fn innermost(
     trees: &SyntaxTrees<'_>,
     module: &PtxModule,
     function: &PtxFunction,
     location: Option<u32>,
-) -> Vec<Place> {
-    levels(trees, module, function, location).collect()
+) -> Option<Place> {
+    Levels::new(function, location).find_map(|level| level.place(trees, module))
 }
 
-/// The same, one level after the other: most questions are about the innermost one.
-pub fn levels<'p>(
-    trees: &'p SyntaxTrees<'_>,
-    module: &'p PtxModule,
+/// A location, and what was inlined there.
+struct Level<'p> {
+    number: u32,
+    location: &'p Location,
     function: &'p PtxFunction,
-    location: Option<u32>,
-) -> impl Iterator<Item = Place> + 'p {
-    let chain = location.map(|index| function.location_chain(index as usize)).unwrap_or_default();
-    (0..chain.len()).filter_map(move |level| {
-        let inlined = |level: usize| chain.get(level).and_then(|location| location.function.clone());
-        let location = chain.get(level).filter(|location| location.line > 0)?;
+    callee: Option<&'p Arc<str>>,
+}
+
+impl Level<'_> {
+    /// The location in the user's files.
+    fn place(&self, trees: &SyntaxTrees<'_>, module: &PtxModule) -> Option<Place> {
+        let location = Some(self.location).filter(|location| location.line > 0)?;
         let (tree, line) = trees.locate(module.files.get(&location.file)?, location.line)?;
         let offset = trees.tree(tree).offset(line, location.column)?;
-        let outermost = || (level + 1 == chain.len()).then(|| Arc::clone(&function.name));
-        let callee = level.checked_sub(1).and_then(inlined);
-        Some(Place { tree, line, offset, function: inlined(level).or_else(outermost), callee })
-    })
+        let outermost = || location.inlined_at.is_none().then_some(&self.function.name);
+        let function = location.function.as_ref().or_else(outermost).cloned();
+        Some(Place { tree, line, offset, function, callee: self.callee.cloned() })
+    }
 }
 
-/// The same, from a line table without columns.
-pub fn places_of_lines(trees: &SyntaxTrees<'_>, lines: &[SourceLine]) -> Vec<Place> {
-    lines
-        .iter()
-        .filter_map(|line| {
-            let (tree, line) = trees.locate(&line.file, line.line)?;
-            let offset = trees.tree(tree).offset(line, 0)?;
-            Some(Place { tree, line, offset, function: None, callee: None })
-        })
-        .collect()
+/// A location and those that it was inlined at, innermost first.
+struct Levels<'p> {
+    function: &'p PtxFunction,
+    next: Option<usize>,
+    callee: Option<&'p Arc<str>>,
+}
+
+impl<'p> Levels<'p> {
+    fn new(function: &'p PtxFunction, location: Option<u32>) -> Self {
+        Self { function, next: location.map(|number| number as usize), callee: None }
+    }
+}
+
+impl<'p> Iterator for Levels<'p> {
+    type Item = Level<'p>;
+
+    fn next(&mut self) -> Option<Level<'p>> {
+        let number = self.next?;
+        let location = self.function.locations.get(number)?;
+        let level =
+            Level { number: u32::try_from(number).ok()?, location, function: self.function, callee: self.callee };
+        // `inlined_at` always refers to an earlier location, so that this ends.
+        self.next = location.inlined_at;
+        self.callee = location.function.as_ref();
+        Some(level)
+    }
+}
+
+/// The same as `places`, from a line table without columns.
+pub fn places_of_lines(trees: &SyntaxTrees<'_>, lines: &SourceLines) -> Places {
+    let place = |line: &SourceLine| {
+        let (tree, line) = trees.locate(&line.file, line.line)?;
+        let offset = trees.tree(tree).offset(line, 0)?;
+        Some(Place { tree, line, offset, function: None, callee: None })
+    };
+    lines.iter().filter_map(place).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use cuda_syntax::Example;
+    use ptx_syntax::Module;
+
+    use super::*;
+
+    const TEXT: &str = "__device__ int pick(const int *slot, int i) {
+  int x = slot[i];
+  return slot[x];
+}
+__global__ void k(int *out, int n) {
+  int a[8];
+  out[0] = pick(a, n);
+}
+";
+
+    /// Two statements of `pick` where it is inlined, and the call.
+    const PTX: &str = ".version 9.0\n.target sm_90\n.address_size 64\n.file 1 \"FILE\"\n.visible .entry k()\n{\n\
+        .loc 1 7 3\nmov.u32 %r1, 0;\n\
+        .loc 1 2 3, function_name $L__info_string0, inlined_at 1 7 3\nmov.u32 %r2, 0;\n\
+        .loc 1 3 3, function_name $L__info_string0, inlined_at 1 7 3\nmov.u32 %r3, 0;\nret;\n}\n\
+        .section .debug_str\n{\n$L__info_string0:\n.b8 95,90,52,112,105,99,107,0\n}\n";
+
+    #[test]
+    fn code_that_was_inlined_at_one_call_shares_the_levels_from_there_on() {
+        let example = Example::new(TEXT);
+        let trees = example.trees();
+        let module = PtxModule::from(Module::parse(&PTX.replace("FILE", Example::NAME)).unwrap());
+        let function = module.function("k").unwrap();
+        let of = |number: usize| places(&trees, &module, function, function.instructions[number].location);
+        let lines = |places: &Places| places.iter().map(|place| place.line).collect::<Vec<_>>();
+        assert_eq!([0, 1, 2].map(|number| lines(&of(number))), [vec![7], vec![2, 7], vec![3, 7]]);
+        let callees = of(1).iter().map(|place| place.callee.clone()).collect::<Vec<_>>();
+        assert_eq!((callees[0].as_deref(), callees[1].as_deref()), (None, Some("_Z4pick")));
+        let outer = |number: usize| of(number).rest().cloned().unwrap();
+        assert!(outer(1).is_same(&outer(2)) && of(1).is_same(&of(1)));
+        assert_eq!(innermost(&trees, &module, function, function.instructions[2].location), of(2).first().cloned());
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use cuda_syntax::{SyntaxTrees, types};
+use lmem_base::chain::Chain;
 use lmem_base::gpu::{Gpu, MAX_REGISTERS};
 use lmem_base::source::Span;
 use nv_code::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
@@ -10,7 +11,7 @@ use nv_code::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
 use super::holders::{Peak, peak};
 use super::live_values::Values;
 use super::objects::is_spill;
-use crate::place::{Place, levels, places_of_lines};
+use crate::place::{Place, Places, innermost, places_of_lines};
 use crate::symbolize::blame::source_loop;
 use crate::symbolize::resolve::front_end;
 
@@ -262,17 +263,18 @@ fn value<'u>(
         Some(HeldVariable { span, name: declaration.name, type_text })
     });
     let place = ptx_places(definition.ptx_line, unit, trees);
-    let place = place.or_else(|| places_of_lines(trees, &definition.source).into_iter().next());
+    let place = place.or_else(|| places_of_lines(trees, &definition.source).first().cloned());
     (held, place.and_then(|place| place.span(trees)))
 }
 
-fn access_places(access: &LocalAccess, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Vec<Place> {
-    ptx_places(access.ptx_line, unit, trees).map_or_else(|| places_of_lines(trees, &access.source), |place| vec![place])
+fn access_places(access: &LocalAccess, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Places {
+    let innermost = ptx_places(access.ptx_line, unit, trees);
+    innermost.map_or_else(|| places_of_lines(trees, &access.source), |place| Chain::new(place, Places::default()))
 }
 
 fn ptx_places(line: Option<u32>, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Option<Place> {
     let (function, index) = ptx_instruction(line, unit)?;
-    levels(trees, &unit.ptx, function, function.instructions[index].location).next()
+    innermost(trees, &unit.ptx, function, function.instructions[index].location)
 }
 
 fn ptx_instruction(line: Option<u32>, unit: &UnitFacts) -> Option<(&PtxFunction, usize)> {
@@ -335,9 +337,9 @@ mod tests {
             instruction,
             is_spill: true,
             ptx_line: None,
-            source: Vec::new(),
+            source: nv_code::SourceLines::default(),
             loop_depth: 0,
-            loop_lines: Vec::new(),
+            loop_lines: nv_code::SourceLines::default(),
             definition: None,
             callee: None,
             is_in_routine: false,

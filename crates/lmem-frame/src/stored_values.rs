@@ -16,7 +16,7 @@ use ptx_syntax::{AddressBase, Modifier, Opcode, Operand, Reg, Space};
 
 use super::access::{EscapeKind, ObjectKey, Parameter, ParameterCopy, RawObject, StoredValues};
 use super::escape::{self, CallSites};
-use crate::place::{Place, places};
+use crate::place::{Place, innermost};
 
 /// Limit on the chain of definitions behind a stored value.
 const MAX_DEPTH: usize = 32;
@@ -50,7 +50,8 @@ struct Store {
     at: Option<u64>,
     bytes: u64,
     value: Value,
-    places: Vec<Place>,
+    /// The innermost level of its inline chain.
+    place: Option<Place>,
     /// In a callee that received the address.
     in_callee: bool,
 }
@@ -83,8 +84,8 @@ pub fn fill(
                 let wanted = ObjectKey { offset: owner.offset + distance.unwrap_or(0), ..owner };
                 let Some(key) = holder(objects, &wanted) else { continue };
                 let at = distance.map(|_| wanted.offset - key.offset);
-                let places = places(trees, module, flow.function, instruction.location);
-                let store = Store { at, bytes: 0, value: Value::Data, places, in_callee: wanted.function != **name };
+                let place = innermost(trees, module, flow.function, instruction.location);
+                let store = Store { at, bytes: 0, value: Value::Data, place, in_callee: wanted.function != **name };
                 stores.entry(key).or_default().extend(values.stored(index, &store));
             }
         }
@@ -137,7 +138,7 @@ impl RegisterValues<'_> {
             at: start.at.filter(|_| bytes > 0).map(|at| at + index as u64 * bytes),
             bytes,
             value: self.value(operand, at, MAX_DEPTH + 1).0,
-            places: start.places.clone(),
+            place: start.place.clone(),
             in_callee: start.in_callee,
         };
         elements.iter().enumerate().map(store).collect()
@@ -414,7 +415,7 @@ fn agree<'a>(stores: impl Iterator<Item = &'a Store>) -> bool {
 fn is_several_tables(stores: &[Store], trees: &SyntaxTrees<'_>) -> bool {
     let mut tables: BTreeMap<(TreeId, usize), Vec<&Store>> = BTreeMap::new();
     for store in stores {
-        let Some(place) = store.places.first() else { return false };
+        let Some(place) = store.place.as_ref() else { return false };
         let Some(region) = place.tree(trees).region(place.offset).filter(|region| region.kind() == Kind::Declaration)
         else {
             return false;
@@ -464,7 +465,7 @@ fn source(store: &Store) -> Option<(usize, Option<i64>)> {
 
 /// The variable that a statement writes to, or the statement.
 fn written_at(store: &Store, trees: &SyntaxTrees<'_>) -> Option<Span> {
-    let place = store.places.first()?;
+    let place = store.place.as_ref()?;
     let region = place.tree(trees).region(place.offset)?;
     let mentions = place.tree(trees).mentions(region);
     let mut written = mentions.iter().filter(|mention| mention.is_written && mention.declaration.kind.has_parts());
@@ -516,7 +517,7 @@ mod tests {
         for (index, instruction) in all.filter(|(_, instruction)| may_store_locally(instruction)) {
             let pointer = flow.pointer(instruction.address().unwrap(), index);
             let at = pointer.offset.and_then(|offset| u64::try_from(offset).ok());
-            let start = Store { at, bytes: 0, value: Value::Data, places: Vec::new(), in_callee: false };
+            let start = Store { at, bytes: 0, value: Value::Data, place: None, in_callee: false };
             stores.extend(values.stored(index, &start));
         }
         summary(&stores, false, &cuda_syntax::Example::new("").trees())

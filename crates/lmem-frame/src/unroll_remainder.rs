@@ -66,7 +66,7 @@ mod tests {
 
     fn access(address: AccessAddress, origins: Option<&[&str]>) -> Access {
         let origins = origins.map(|names| names.iter().map(|name| (*name).to_string()).collect::<BTreeSet<_>>());
-        Access { origins, ..Access::new(AccessKind::Load, address, Vec::new()) }
+        Access { origins, ..Access::new(AccessKind::Load, address, crate::place::Places::default()) }
     }
 
     /// The trip count of the loop whose remainder the first access may be in.

@@ -23,5 +23,7 @@ pub use machine_code::{SourceFiles, read_machine_code};
 pub use ptx::{PtxError, PtxFunction, PtxModule, PtxVariable};
 pub use ptx_syntax::{Instruction, Location, unescape_path};
 pub use ptxas_log::{FunctionUsage, PtxasLog, PtxasMessage};
-pub use unit::{CalleeFacts, Definition, KernelFacts, LocalAccess, ReadError, SourceLine, UnitFacts, read_unit};
+pub use unit::{
+    CalleeFacts, Definition, KernelFacts, LocalAccess, ReadError, SourceLine, SourceLines, UnitFacts, read_unit,
+};
 pub use work::{ComputedCosts, Work, computed_costs};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::cubin::{Cubin, CubinFunction};
 use super::ptx::{PtxFunction, PtxModule};
+use crate::cubin::line_table::LineTable;
 use crate::cubin::sass::INSTRUCTION_BYTES;
 use ptx_syntax::Location;
 
@@ -17,57 +18,60 @@ use ptx_syntax::Location;
 pub(super) fn locate(module: &mut PtxModule, cubin: &Cubin) {
     let mut files = Files::default();
     for code in &cubin.functions {
-        let places = places(code, cubin);
+        let addresses = addresses(code, cubin);
         for function in &mut module.functions {
-            locate_function(function, &places, &mut files);
+            locate_function(function, &addresses, &cubin.source_lines, &mut files);
         }
     }
     module.files = files.names;
 }
 
-/// One inlining level: file and line.
-type InlineLevel = (Arc<str>, u32);
-
-/// The inline chains by PTX line, innermost first.
-fn places(code: &CubinFunction, cubin: &Cubin) -> BTreeMap<u32, Vec<InlineLevel>> {
-    let mut places = BTreeMap::new();
-    for offset in (0..code.code.len() as u64).step_by(INSTRUCTION_BYTES) {
-        let Some(row) = cubin.ptx_lines.row(code.base + offset) else { continue };
-        if let Entry::Vacant(entry) = places.entry(row.line) {
-            let chain = cubin.source_lines.chain(code.base + offset);
-            if !chain.is_empty() {
-                entry.insert(chain.iter().map(|row| (Arc::clone(&row.file), row.line)).collect());
-            }
+/// By PTX line, the address of the first instruction that has a source line.
+fn addresses(code: &CubinFunction, cubin: &Cubin) -> BTreeMap<u32, u64> {
+    let mut addresses = BTreeMap::new();
+    for address in (0..code.code.len() as u64).step_by(INSTRUCTION_BYTES).map(|offset| code.base + offset) {
+        let Some(row) = cubin.ptx_lines.row(address) else { continue };
+        if let Entry::Vacant(entry) = addresses.entry(row.line)
+            && cubin.source_lines.row(address).is_some()
+        {
+            entry.insert(address);
         }
     }
-    places
+    addresses
 }
 
-fn locate_function(function: &mut PtxFunction, places: &BTreeMap<u32, Vec<InlineLevel>>, files: &mut Files) {
+fn locate_function(
+    function: &mut PtxFunction,
+    addresses: &BTreeMap<u32, u64>,
+    source_lines: &LineTable,
+    files: &mut Files,
+) {
     let Some(lines) = function.lines.clone() else { return };
-    // Many instructions share one inline chain.
-    let mut known: HashMap<&[InlineLevel], usize> = HashMap::new();
-    for (line, levels) in places.range(lines) {
+    // Many instructions share the outer levels of their inline chains. By row of the table.
+    let mut known: HashMap<usize, usize> = HashMap::new();
+    for (line, address) in addresses.range(lines) {
         let Some(instruction) = function.instruction_at(*line) else { continue };
         if function.instructions[instruction].location.is_some() {
             continue;
         }
-        let location = match known.get(levels.as_slice()) {
-            Some(location) => *location,
-            None => {
-                let mut inlined_at = None;
-                for (file, line) in levels.iter().rev() {
-                    let location =
-                        Location { file: files.number(file), line: *line, column: 0, inlined_at, function: None };
-                    function.locations.push(location);
-                    inlined_at = Some(function.locations.len() - 1);
-                }
-                let Some(innermost) = inlined_at else { continue };
-                known.insert(levels, innermost);
-                innermost
+        let mut location = None;
+        // From the first level that is known, or from the outermost, to the innermost.
+        let mut unknown = Vec::new();
+        for (number, row) in source_lines.chain(*address) {
+            location = known.get(&number).copied();
+            if location.is_some() {
+                break;
             }
-        };
-        function.instructions[instruction].location = u32::try_from(location).ok();
+            unknown.push((number, row));
+        }
+        for (number, row) in unknown.into_iter().rev() {
+            let (file, line) = (files.number(&row.file), row.line);
+            function.locations.push(Location { file, line, column: 0, inlined_at: location, function: None });
+            let innermost = function.locations.len() - 1;
+            known.insert(number, innermost);
+            location = Some(innermost);
+        }
+        function.instructions[instruction].location = location.and_then(|location| u32::try_from(location).ok());
     }
 }
 

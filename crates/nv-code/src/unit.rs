@@ -1,7 +1,11 @@
 //! Combines log, machine code, line tables and PTX into the facts of each kernel.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
+use lmem_base::chain::Chain;
 use lmem_base::diagnostic::ResourceUsage;
 use lmem_base::gpu::Arch;
 
@@ -65,11 +69,11 @@ pub struct LocalAccess {
     /// PTX line of the instruction; a spill inherits the line of its neighbour.
     pub ptx_line: Option<u32>,
     /// Source lines of the inline chain, innermost first.
-    pub source: Vec<SourceLine>,
+    pub source: SourceLines,
     /// Number of loops around the access in the machine code.
     pub loop_depth: u32,
     /// Source lines of the branch that closes the innermost loop, which are those of the loop statement.
-    pub loop_lines: Vec<SourceLine>,
+    pub loop_lines: SourceLines,
     /// For a spill store, where the spilled value was computed.
     pub definition: Option<Definition>,
     /// Index in [`KernelFacts::callees`]; `None` for the frame of the kernel.
@@ -84,15 +88,18 @@ pub struct LocalAccess {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
     pub ptx_line: Option<u32>,
-    pub source: Vec<SourceLine>,
+    pub source: SourceLines,
 }
 
 /// A source line, with the file name as the compiler gives it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceLine {
-    pub file: String,
+    pub file: Arc<str>,
     pub line: u32,
 }
+
+/// Source lines of an inline chain, innermost first.
+pub type SourceLines = Chain<SourceLine>;
 
 impl KernelFacts {
     pub fn has_local_memory(&self) -> bool {
@@ -178,6 +185,7 @@ pub(super) fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasL
                 loops: sass.loops(parts.starts.iter().copied()),
                 writes: sass.writes(),
                 parts: &parts,
+                lines: RefCell::default(),
             };
             instructions.into_iter().map(|instruction| code.local_access(instruction)).collect()
         }
@@ -270,6 +278,8 @@ struct Code<'a> {
     loops: SassLoops,
     writes: Writes,
     parts: &'a Parts,
+    /// Source lines by row of the line table.
+    lines: RefCell<HashMap<usize, SourceLines>>,
 }
 
 impl Code<'_> {
@@ -280,7 +290,7 @@ impl Code<'_> {
         let routine = parts.routine(offset);
         // A routine has no lines of its own: the table repeats those of the code before it.
         let lines = |offset| match routine {
-            Some(true) => (None, Vec::new()),
+            Some(true) => (None, SourceLines::default()),
             _ => (self.ptx_line(offset), self.source_lines(offset)),
         };
         let written = self.writes.before(instruction.data, offset).filter(|_| is_store);
@@ -308,10 +318,25 @@ impl Code<'_> {
         self.cubin.ptx_lines.row(self.address(offset)).map(|row| row.line)
     }
 
-    fn source_lines(&self, offset: u32) -> Vec<SourceLine> {
-        let chain = self.cubin.source_lines.chain(self.address(offset));
-        let known = chain.into_iter().filter(|row| !row.file.is_empty());
-        known.map(|row| SourceLine { file: row.file.to_string(), line: row.line }).collect()
+    fn source_lines(&self, offset: u32) -> SourceLines {
+        let table = &self.cubin.source_lines;
+        let mut lines = SourceLines::default();
+        // From the first row that is known, or from the outermost, to the innermost.
+        let mut unknown = Vec::new();
+        for (number, row) in table.chain(self.address(offset)) {
+            if let Some(known) = self.lines.borrow().get(&number) {
+                lines = known.clone();
+                break;
+            }
+            unknown.push((number, row));
+        }
+        for (number, row) in unknown.into_iter().rev() {
+            if !row.file.is_empty() {
+                lines = Chain::new(SourceLine { file: Arc::clone(&row.file), line: row.line }, lines);
+            }
+            self.lines.borrow_mut().insert(number, lines.clone());
+        }
+        lines
     }
 
     fn address(&self, offset: u32) -> u64 {

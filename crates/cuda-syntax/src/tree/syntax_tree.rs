@@ -20,6 +20,7 @@ use lmem_unit::{
 use crate::tree::attributes::{blanked, unparsed_attributes};
 use crate::tree::line_marks::LineMarks;
 use crate::tree::mentions::Mention;
+use crate::tree::place::{Places, PlacesKey};
 use crate::tree::{CallSyntax, Memory, base_name};
 
 /// The text that the compiler read, with its syntax tree and its mapping to the user's file.
@@ -204,6 +205,8 @@ pub struct SyntaxTrees<'a> {
     pub front_end: &'a FrontEnd,
     /// Resolved uses of variables, by tree, region and function.
     pub mentions: RefCell<HashMap<MentionKey, Rc<[Mention]>>>,
+    /// Inline chains. A unit has one PTX, so that a location's number tells which location it is.
+    pub places: RefCell<HashMap<PlacesKey, Places>>,
     /// Calls of functions, by tree, offset and mangled name.
     calls: RefCell<HashMap<CallKey, Rc<CallsAt>>>,
     /// The tree of each file; `None` for files that are not the user's.
@@ -246,6 +249,7 @@ impl<'a> SyntaxTrees<'a> {
             root,
             front_end: &artifacts.front_end,
             mentions: RefCell::default(),
+            places: RefCell::default(),
             calls: RefCell::default(),
             numbers: RefCell::default(),
             names: RefCell::default(),

@@ -9,7 +9,7 @@ use cuda_syntax::tree::CallSyntax;
 use crate::place::Place;
 
 /// A value that the caller passes.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Handed {
     /// As the parameter with this name.
     Parameter(String),
@@ -112,7 +112,7 @@ mod tests {
                 Level { callee: Some(function), ..at("out[0] =") },
             ];
             let places = it.places(&levels);
-            let found = parts_of_calls(&places[1], it.trees, Some(&places[0]), &handed)?;
+            let found = parts_of_calls(places.get(1).unwrap(), it.trees, places.first(), &handed)?;
             Some(found.parts.into_iter().map(|part| text[part.range].to_string()).collect())
         })
     }

@@ -43,7 +43,7 @@ mod tests {
             "__global__ void k(float *out, int n) {\n  Pair line[4];\n  auto &even = line[n];\n  out[0] = even.x;\n}\n";
         let scene = Scene::new(text).with_variable(("even", type_text, 8), "  auto", &[]);
         scene.ask(|it| {
-            let place = it.places(&[at("out[0]")]).remove(0);
+            let place = it.places(&[at("out[0]")]).first().cloned().unwrap();
             let tree = place.tree(it.trees);
             let mut mentions: Vec<Mention> = tree.mentions(tree.region(place.offset).unwrap()).to_vec();
             settle(&mut mentions, &place, it.trees);

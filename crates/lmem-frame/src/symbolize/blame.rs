@@ -7,13 +7,13 @@ use cuda_syntax::tree::{CounterSyntax, Declaration, LoopSyntax, Mention, Walk, b
 use cuda_syntax::{SyntaxTree, SyntaxTrees, TreeId};
 use lmem_base::mangling::demangle;
 use nv_code::dataflow::{Provenance, TripCount};
-use nv_code::{AccessKind, SourceLine};
+use nv_code::{AccessKind, SourceLines};
 
 use super::affine::is_of_counters;
 use super::resolve::{Found, Use};
 use super::walk::walk_of;
 use crate::access::{Access, Address};
-use crate::place::Place;
+use crate::place::{Place, Places};
 
 /// Narrows the span of an access from its statement to the use of the variable.
 pub fn mark_use(
@@ -26,12 +26,12 @@ pub fn mark_use(
         mention.declaration.range == declaration.range && mention.declaration.name == declaration.name
     };
     let has_view = |place: &Place| place.tree == tree;
-    let found = found.iter().filter(|one| has_view(&access.places[one.level]) && is_it(&&one.mention));
+    let found = found.iter().filter(|one| has_view(&one.place) && is_it(&&one.mention));
     let found: Vec<&Found> = found.collect();
-    if let Some(level) = found.iter().map(|one| one.level).min() {
-        let place = access.places[level].clone();
+    if let Some(first) = found.iter().min_by_key(|one| one.level) {
+        let (level, place) = (first.level, &first.place);
         let mentions = || found.iter().filter(|one| one.level == level).map(|one| &one.mention);
-        let Some(mention) = best_use(mentions(), access, &place, trees) else { return };
+        let Some(mention) = best_use(mentions(), access, place, trees) else { return };
         let inner = found.iter().find(|one| std::ptr::eq(&one.mention, mention)).map_or(&[][..], |one| &one.inner);
         match inner {
             [_, ..] if level > 0 && !is_in_brackets(access) => {
@@ -40,18 +40,20 @@ pub fn mark_use(
             }
             _ => {
                 let uses: Vec<Use> = mentions().map(Use::of).collect();
-                narrow(access, level, &Use::of(mention), &uses, trees);
+                narrow(access, (level, &first.places), &Use::of(mention), &uses, trees);
             }
         }
         return;
     }
     // Other accesses decided on the variable: use a mention on the inline chain, if there is one.
-    for (level, place) in access.places.clone().iter().enumerate().filter(|(_, place)| has_view(place)) {
+    let all = access.places.clone();
+    for (level, places) in all.tails().enumerate() {
+        let Some(place) = places.first().filter(|place| has_view(place)) else { continue };
         let regions = place.tree(trees).regions(place.offset).into_iter();
         let mentions: Vec<Mention> = regions.flat_map(|region| place.tree(trees).mentions(region).to_vec()).collect();
         let uses: Vec<Use> = mentions.iter().filter(is_it).map(Use::of).collect();
         if let Some(mention) = best_use(mentions.iter().filter(is_it), access, place, trees) {
-            return narrow(access, level, &Use::of(mention), &uses, trees);
+            return narrow(access, (level, places), &Use::of(mention), &uses, trees);
         }
     }
 }
@@ -66,15 +68,16 @@ fn is_in_brackets(access: &Access) -> bool {
 /// Narrows an access to the parameter or member in the inlined function; to its statement if several such uses cannot
 /// be distinguished.
 fn narrow_inner(access: &mut Access, inner: &[Use], trees: &SyntaxTrees<'_>) {
-    let place = access.places[0].clone();
-    let best = inner.iter().map(|one| likeness(one, access, &place, trees)).max();
-    let likely: Vec<&Use> = inner.iter().filter(|one| Some(likeness(one, access, &place, trees)) == best).collect();
+    let places = access.places.clone();
+    let Some(place) = places.first() else { return };
+    let best = inner.iter().map(|one| likeness(one, access, place, trees)).max();
+    let likely: Vec<&Use> = inner.iter().filter(|one| Some(likeness(one, access, place, trees)) == best).collect();
     let Some(first) = likely.first() else { return };
-    narrow(access, 0, first, inner, trees);
+    narrow(access, (0, &places), first, inner, trees);
     // `taps[k].x` and `taps[k].y` access the same element.
     let element = |one: &Use| one.range.start..one.indices.last().map_or(one.range.end, |index| index.end);
     let is_only =
-        likely.iter().all(|other| text_of(&element(other), &place, trees) == text_of(&element(first), &place, trees));
+        likely.iter().all(|other| text_of(&element(other), place, trees) == text_of(&element(first), place, trees));
     if !is_only {
         access.span = place.span(trees);
         access.index = None;
@@ -111,11 +114,11 @@ fn likeness(one: &Use, access: &Access, place: &Place, trees: &SyntaxTrees<'_>) 
     (direction, one.all().next().is_some(), constant_index == is_constant, expected)
 }
 
-/// Sets the span of an access to a use; `uses` are all candidates.
-fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use], trees: &SyntaxTrees<'_>) {
-    let place = access.places[level].clone();
+/// Sets the span of an access to a use at a level, where the places from there on start; `uses` are all candidates.
+fn narrow(access: &mut Access, (level, places): (usize, &Places), chosen: &Use, uses: &[Use], trees: &SyntaxTrees<'_>) {
+    let Some(place) = places.first() else { return };
     access.span = place.tree(trees).span(chosen.range.clone()).or(access.span.take());
-    let index = guilty_index(chosen, access, &place, trees);
+    let index = guilty_index(chosen, access, place, trees);
     let is_listed = index.as_ref().is_some_and(|index| place.tree(trees).is_stepped_conditionally(index));
     if let (Address::Induction(_), true) = (&access.address, is_listed) {
         // In the PTX the value steps by a constant, but the source shows that not every iteration steps it.
@@ -124,10 +127,10 @@ fn narrow(access: &mut Access, level: usize, chosen: &Use, uses: &[Use], trees: 
     if let Address::Computed(sources) = &access.address {
         let is_own = !(sources.thread_index || sources.block_index);
         let walked = index.clone().filter(|_| !access.is_found);
-        let walk = walked.and_then(|index| walk_of(&index, level, &access.places, trees));
+        let walk = walked.and_then(|index| walk_of(&index, level, places, trees));
         let objects = |used: &Use| {
-            let open = used.all().filter(|index| !is_number(text_of(index, &place, trees)));
-            open.into_iter().any(|index| walk_of(index, level, &access.places, trees).is_none())
+            let open = used.all().filter(|index| !is_number(text_of(index, place, trees)));
+            open.into_iter().any(|index| walk_of(index, level, places, trees).is_none())
         };
         match (walk, access.rest_of) {
             (Some(Walk::Constant), _) => access.address = Address::Induction(TripCount::Constant),
@@ -195,8 +198,8 @@ fn is_number(text: &str) -> bool {
 /// show no loop: then no loop around the call is taken. With a `depth` of the machine code, the innermost one counts only
 /// if the text has no more loops than that: else some are unrolled, and nothing tells which.
 pub fn source_loop(
-    places: &[Place],
-    branch: &[SourceLine],
+    places: &Places,
+    branch: &SourceLines,
     depth: Option<u32>,
     trees: &SyntaxTrees<'_>,
 ) -> Option<(Rc<SyntaxTree>, LoopSyntax)> {
@@ -232,6 +235,7 @@ mod tests {
     use super::super::scene::{Level, Scene, Shown, at, object};
     use super::*;
     use crate::symbolize::name::name_all;
+    use nv_code::SourceLine;
 
     /// The use, the index and the address of an access after symbolization.
     fn marked(text: &str, access: impl FnOnce(&Shown<'_>) -> Access) -> (String, Option<String>, Address) {
@@ -332,7 +336,7 @@ mod tests {
     fn what_may_be_a_remainder_is_one_where_no_source_objects() {
         let computed = |rest_of| Access {
             rest_of,
-            ..Access::new(AccessKind::Load, Address::Computed(Provenance::default()), Vec::new())
+            ..Access::new(AccessKind::Load, Address::Computed(Provenance::default()), Places::default())
         };
         let mut rest = computed(Some(TripCount::RunTime));
         settle(&mut rest);
@@ -363,7 +367,8 @@ mod tests {
     /// The line of the source loop around `out[i]`, by the lines of the branch and the depth in machine code.
     fn loop_at(text: &str, branch: &[SourceLine], depth: Option<u32>) -> Option<usize> {
         Scene::new(text).ask(|it| {
-            let (tree, found) = source_loop(&it.places(&[at("out[i]")]), branch, depth, it.trees)?;
+            let (tree, found) =
+                source_loop(&it.places(&[at("out[i]")]), &branch.iter().cloned().collect(), depth, it.trees)?;
             Some(tree.line_of(found.range.start))
         })
     }

@@ -61,7 +61,7 @@ mod tests {
         let scene =
             variables.iter().fold(Scene::new(text), |scene, variable| scene.with_variable(*variable, "HIST", &[]));
         scene.ask(|it| {
-            let place = it.places(&[Level { function: Some("_Z1k"), ..at("HIST") }]).remove(0);
+            let place = it.places(&[Level { function: Some("_Z1k"), ..at("HIST") }]).first().cloned().unwrap();
             let found = mentions(&place, it.trees, it.trees.front_end.of("_Z1k"));
             found.into_iter().map(|mention| mention.declaration.name).collect()
         })

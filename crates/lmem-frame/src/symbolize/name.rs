@@ -1,14 +1,17 @@
 //! The variable of an object: the one that its accesses mention, if exactly one fits.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use cuda_syntax::tree::{Declaration, DeclarationKind, Volatility};
 use cuda_syntax::{SyntaxTrees, TreeId};
+use lmem_base::chain::Chain;
 use lmem_base::source::Span;
 
 use super::blame::{mark_use, settle};
 use super::part::{MAX_PADDING, Part, fitting, size_fits};
 use super::pointees::arrays_behind;
+use super::resolve::Known;
 use super::twins::{assignment, consistent};
 use super::votes::{Candidate, Resolved, Score, candidates, rank, votes};
 use crate::access::{RawObject, StoredValues};
@@ -35,7 +38,8 @@ pub struct Variable {
 /// Symbolizes the objects of a function, in frame order, and marks the uses of the variables in their accesses. An
 /// object without a unique candidate gets no name.
 pub fn name_all(objects: &mut [&mut RawObject], trees: &SyntaxTrees<'_>) -> Vec<Option<Variable>> {
-    let resolved: Vec<Resolved<'_>> = objects.iter().map(|object| Resolved::new(object, trees)).collect();
+    let known = Rc::<Known>::default();
+    let resolved: Vec<Resolved<'_>> = objects.iter().map(|object| Resolved::new(object, trees, &known)).collect();
     let asked = objects.iter().zip(&resolved);
     let strict: Vec<Vec<Winner>> = asked.map(|(object, resolved)| winners(object, resolved, trees, rank)).collect();
     // One variable cannot be several objects. If it wins several, pointers were counted for it, and only certain votes
@@ -171,7 +175,7 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
     look_through(&mut scores, object.bytes, trees);
     let guilty = object.accesses.iter().enumerate().max_by_key(|(_, access)| access.guilt());
     let guilty = guilty.filter(|(_, access)| access.is_computed());
-    let of_guilty = guilty.map(|(number, access)| candidates(access, resolved.of(number, access)));
+    let of_guilty = guilty.map(|(number, access)| candidates(resolved.of(number, access)));
     let mut of_guilty = of_guilty.unwrap_or_default();
     let through = scores.iter().filter(|(_, score)| score.through.as_ref().is_some_and(|it| of_guilty.contains(it)));
     let behind: Vec<Candidate> = through.map(|(candidate, _)| candidate.clone()).collect();
@@ -244,8 +248,8 @@ fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &Syn
     let leading: Vec<Candidate> = scores.keys().filter(|(_, declaration)| is_view(declaration)).cloned().collect();
     for candidate in leading {
         let Some(score) = scores.get(&candidate) else { continue };
-        let Some((level, places)) = score.mentioned_at.clone() else { continue };
-        let arrays = arrays_behind(&candidate.1, level, &places, trees).into_iter();
+        let Some(places) = score.mentioned_at.clone() else { continue };
+        let arrays = arrays_behind(&candidate.1, &places, trees).into_iter();
         let arrays: Vec<Candidate> = arrays.filter(|(_, array)| size_fits(array.bytes, bytes)).collect();
         // A member of a structure that was split (SROA) is also smaller than the structure.
         let has_part = candidate.1.members.iter().any(|(_, _, member)| size_fits(Some(*member), bytes));
@@ -337,14 +341,14 @@ fn volatile_member(
     declaration: &Declaration,
     trees: &SyntaxTrees<'_>,
 ) -> Option<Volatility> {
-    let places = object.accesses.iter().filter(|access| access.is_volatile).flat_map(|access| &access.places);
-    let mut of_view = places.filter(|place| place.tree == tree);
+    let places = object.accesses.iter().filter(|access| access.is_volatile).map(|access| &access.places);
+    let mut of_view = Chain::each_once(places).filter(|place| place.tree == tree);
     of_view.next()?.tree(trees).volatile_member(declaration.type_text.split('[').next()?).map(Volatility::Member)
 }
 
 /// The array or structure of an object, if all accesses agree.
 pub fn declared(object: &RawObject, trees: &SyntaxTrees<'_>) -> Option<Declaration> {
-    let scores = votes(object, &Resolved::new(object, trees));
+    let scores = votes(object, &Resolved::new(object, trees, &Rc::default()));
     let best = scores.values().map(rank).max()?;
     let mut winners =
         scores.into_iter().filter(|(_, score)| rank(score) == best).map(|((_, declaration), _)| declaration);

@@ -11,20 +11,19 @@ use cuda_syntax::{SyntaxTrees, TreeId};
 use lmem_base::mangling::demangle;
 
 use super::resolve::described;
-use crate::place::Place;
+use crate::place::Places;
 
 /// Limit on chains of views.
 const MAX_DEPTH: usize = 6;
 
-/// The arrays that a variable refers to. A statement at a level of an inline chain mentions the variable.
+/// The arrays that a variable refers to. A statement at the first of some places mentions the variable.
 pub fn arrays_behind(
     declaration: &Declaration,
-    level: usize,
-    places: &[Place],
+    places: &Places,
     trees: &SyntaxTrees<'_>,
 ) -> Vec<(TreeId, Declaration)> {
     let mut found = Vec::new();
-    follow(declaration, level, &Chain { places, trees }, MAX_DEPTH, &mut found);
+    follow(declaration, 0, &Chain { places, trees }, MAX_DEPTH, &mut found);
     found.sort();
     found.dedup();
     found
@@ -32,7 +31,7 @@ pub fn arrays_behind(
 
 /// An inline chain, innermost level first.
 struct Chain<'a> {
-    places: &'a [Place],
+    places: &'a Places,
     trees: &'a SyntaxTrees<'a>,
 }
 
@@ -141,6 +140,7 @@ mod tests {
     use cuda_syntax::Example;
 
     use super::*;
+    use crate::place::Place;
 
     /// The arrays behind the variable `v` of the kernel.
     fn behind(body: &str) -> Vec<String> {
@@ -152,7 +152,10 @@ mod tests {
         let offset = text.rfind(" v").unwrap() + 1;
         let declaration = tree.declaration_of(&(offset..offset + 1)).unwrap();
         let place = Place { tree: id, line: 3, offset, function: None, callee: None };
-        arrays_behind(&declaration, 0, &[place], &trees).into_iter().map(|(_, array)| array.name).collect()
+        arrays_behind(&declaration, &[place].into_iter().collect(), &trees)
+            .into_iter()
+            .map(|(_, array)| array.name)
+            .collect()
     }
 
     #[test]
@@ -177,7 +180,7 @@ mod tests {
         let offset = text.find(" v;").unwrap() + 1;
         let declaration = trees.tree(id).declaration_of(&(offset..offset + 1)).unwrap();
         let place = Place { tree: id, line: 4, offset, function: None, callee: None };
-        let arrays = arrays_behind(&declaration, 0, &[place], &trees);
+        let arrays = arrays_behind(&declaration, &[place].into_iter().collect(), &trees);
         assert_eq!(arrays.len(), 1);
         assert_eq!(arrays[0].1.name, "a");
     }

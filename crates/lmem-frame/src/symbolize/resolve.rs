@@ -1,6 +1,8 @@
 //! Finds the variables that an access may use. Parameters and methods of inlined functions are mapped to the call site,
 //! out to the level whose statement names a local variable.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
@@ -10,22 +12,34 @@ use cuda_syntax::ast::Node;
 use cuda_syntax::identifiers::occurrences;
 use cuda_syntax::tree::{Declaration, DeclarationKind, MemberSyntax, Mention};
 use cuda_syntax::{SyntaxTrees, types};
+use lmem_base::chain::Shared;
 use lmem_base::mangling::{bind, demangle, template_arguments};
 use lmem_unit::FrontEndVariable;
 use nv_code::AccessKind;
 
 use super::argument_mapping::{CallPart, CalledParts, Handed, parts_of_calls};
 use super::{auto_variables, macro_kernel};
-use crate::place::Place;
+use crate::place::{Place, Places};
 
 /// A use of a variable that may be the access.
 #[derive(Clone)]
 pub struct Found {
     /// The inlining level of the statement with the use; 0 is the innermost.
     pub level: usize,
+    /// The statement with the use.
+    pub place: Place,
+    /// The levels from that one on outwards.
+    pub places: Places,
     pub mention: Mention,
     /// The uses at the innermost level that stand for the variable, as a parameter or member: `slot[head]`.
     pub inner: Vec<Use>,
+}
+
+impl Found {
+    /// Whether the function that owns the frame has the use, not an inlined one.
+    pub fn is_outermost(&self) -> bool {
+        self.places.len() == 1
+    }
 }
 
 /// A source expression that an access may come from.
@@ -70,17 +84,144 @@ pub struct Wanted<'a> {
     pub kind: Option<AccessKind>,
 }
 
-/// Finds the uses of variables that may be the access; empty if there are none.
-pub fn resolve(places: &[Place], trees: &SyntaxTrees<'_>, wanted: &Wanted<'_>) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
-    let mut beside: Vec<Found> = Vec::new();
-    let mut inner: Vec<Use> = Vec::new();
-    let mut handed: Vec<(Handed, usize)> = Vec::new();
-    for (level, place) in places.iter().enumerate() {
-        let regions = place.tree(trees).regions(place.offset);
-        let parts = parts_of_calls(place, trees, level.checked_sub(1).map(|inner| &places[inner]), &handed);
-        let all = mentions(place, &regions, trees);
-        let here = candidates(place, &all, parts.as_ref(), wanted);
+/// Finds the uses of variables that may be the access; empty if there are none. `known` are the answers for the same unit so far.
+pub fn resolve(places: &Places, trees: &SyntaxTrees<'_>, wanted: &Wanted<'_>, known: &Known) -> Vec<Found> {
+    let Some(place) = places.first() else { return Vec::new() };
+    let regions = place.tree(trees).regions(place.offset);
+    let all = mentions(place, &regions, trees);
+    let parts = parts_of_calls(place, trees, None, &[]);
+    let level = Level::new(places, &all, parts.as_ref(), wanted);
+    // What the innermost statement uses stands for nothing further inside.
+    let mut answer = level.own(places, |_| Vec::new());
+    let mut inner = Vec::new();
+    if let Some(followed) = &level.followed {
+        let handed;
+        (handed, inner) = innermost((place, trees), &regions, &all, followed, wanted, level.variables.is_empty());
+        let inside = Shared(places.clone());
+        let question = Question { inside, handed, uses: inner.len(), is_indexed: wanted.is_indexed, kind: wanted.kind };
+        answer = answer.and(&outside(question, trees, wanted, known));
+    }
+    let hits = if answer.found.is_empty() { answer.beside } else { answer.found };
+    let found = hits.into_iter().filter_map(|hit| {
+        Some(Found {
+            level: places.len() - hit.places.len(),
+            place: hit.places.first()?.clone(),
+            places: hit.places,
+            mention: hit.mention,
+            inner: hit.uses.iter().filter_map(|number| inner.get(*number)).cloned().collect(),
+        })
+    });
+    found.collect()
+}
+
+/// What the statements outside of an inlined one have, by what is asked. Thousands of accesses in code that was inlined at one call ask the
+/// same there.
+#[derive(Default)]
+pub struct Known(RefCell<HashMap<Question, Rc<Outside>>>);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Question {
+    /// The inlined statement, and where it was inlined.
+    inside: Shared<Place>,
+    /// What the inlined code uses, with the numbers of its uses.
+    handed: Vec<(Handed, usize)>,
+    /// Number of uses.
+    uses: usize,
+    is_indexed: bool,
+    kind: Option<AccessKind>,
+}
+
+/// Uses of variables in statements outside of an inlined one.
+#[derive(Default)]
+struct Outside {
+    found: Vec<Hit>,
+    /// Those that count if there are no others.
+    beside: Vec<Hit>,
+}
+
+/// A use of a variable, with the numbers of the uses in inlined code that it stands for.
+#[derive(Clone)]
+struct Hit {
+    places: Places,
+    mention: Mention,
+    uses: Vec<usize>,
+}
+
+impl Outside {
+    fn and(mut self, further: &Self) -> Self {
+        self.found.extend(further.found.iter().cloned());
+        self.beside.extend(further.beside.iter().cloned());
+        self
+    }
+
+    fn is_empty(&self) -> bool {
+        self.found.is_empty() && self.beside.is_empty()
+    }
+}
+
+fn outside(question: Question, trees: &SyntaxTrees<'_>, wanted: &Wanted<'_>, known: &Known) -> Rc<Outside> {
+    let mut answer = Rc::default();
+    let mut asked = Vec::new();
+    let mut next = Some(question);
+    while let Some(question) = next {
+        if let Some(known) = known.0.borrow().get(&question) {
+            answer = Rc::clone(known);
+            break;
+        }
+        let (own, further) = one_level(&question, trees, wanted);
+        next = further;
+        asked.push((question, own));
+    }
+    for (question, own) in asked.into_iter().rev() {
+        if !own.is_empty() {
+            answer = Rc::new(own.and(&answer));
+        }
+        known.0.borrow_mut().insert(question, Rc::clone(&answer));
+    }
+    answer
+}
+
+/// What the statement at the next level has, and what to ask of those outside of it.
+fn one_level(question: &Question, trees: &SyntaxTrees<'_>, wanted: &Wanted<'_>) -> (Outside, Option<Question>) {
+    let Some(places) = question.inside.0.rest() else { return Default::default() };
+    let Some(place) = places.first() else { return Default::default() };
+    let regions = place.tree(trees).regions(place.offset);
+    let parts = parts_of_calls(place, trees, question.inside.0.first(), &question.handed);
+    let all = mentions(place, &regions, trees);
+    let level = Level::new(places, &all, parts.as_ref(), wanted);
+    let own = level.own(places, |here| here.uses.clone());
+    let handed = level.followed.map(|followed| {
+        let parameters = followed.iter().filter(|alias| alias.mention.declaration.is_parameter);
+        let named = parameters.flat_map(|alias| {
+            let name = &alias.mention.declaration.name;
+            alias.uses.iter().map(|number| (Handed::Parameter(name.clone()), *number)).collect::<Vec<_>>()
+        });
+        let mut handed: Vec<(Handed, usize)> = named.collect();
+        if handed.is_empty() {
+            handed = (0..question.uses).map(|number| (Handed::Object, number)).collect();
+        }
+        handed.sort();
+        handed.dedup();
+        handed
+    });
+    let further = handed.map(|handed| Question { inside: Shared(places.clone()), handed, ..question.clone() });
+    (own, further)
+}
+
+/// The candidates of one statement.
+struct Level<'m> {
+    /// Those that are variables.
+    variables: Vec<Here<'m>>,
+    /// Whether the variables count only if there are no others.
+    are_beside: bool,
+    /// The others, which stand for something outside; `None` if the variables decide.
+    followed: Option<Vec<Here<'m>>>,
+}
+
+impl<'m> Level<'m> {
+    /// Those of the first of some places.
+    fn new(places: &Places, all: &'m [Mention], parts: Option<&CalledParts>, wanted: &Wanted<'_>) -> Self {
+        let here = places.first().map(|place| candidates(place, all, parts, wanted)).unwrap_or_default();
         let (aliases, variables): (Vec<Here<'_>>, Vec<Here<'_>>) =
             here.into_iter().partition(|here| here.mention.declaration.kind == DeclarationKind::Alias);
         let indexed: Vec<Here<'_>> = aliases
@@ -88,37 +229,24 @@ pub fn resolve(places: &[Place], trees: &SyntaxTrees<'_>, wanted: &Wanted<'_>) -
             .filter(|alias| alias.mention.declaration.is_parameter && has_index(alias.mention))
             .cloned()
             .collect();
-        let are_beside = !variables.iter().any(|variable| has_index(variable.mention));
-        let goes_on = wanted.is_indexed && parts.is_none() && !indexed.is_empty() && level + 1 < places.len();
-        let uses = |here: &Here<'_>| here.uses.iter().filter_map(|number| inner.get(*number)).cloned().collect();
-        let own = variables.iter().map(|here| Found { level, mention: here.mention.clone(), inner: uses(here) });
-        match (variables.is_empty(), goes_on && are_beside) {
-            (true, _) => {}
-            (false, true) => beside.extend(own),
-            (false, false) => found.extend(own),
-        }
-        if !variables.is_empty() && !goes_on {
-            break;
-        }
-        let aliases = if variables.is_empty() { aliases } else { indexed };
-        if level == 0 {
-            (handed, inner) = innermost((place, trees), &regions, &all, &aliases, wanted, variables.is_empty());
-            continue;
-        }
-        let parameters = aliases.iter().filter(|alias| alias.mention.declaration.is_parameter);
-        let named = parameters.flat_map(|alias| {
-            let name = &alias.mention.declaration.name;
-            alias.uses.iter().map(|number| (Handed::Parameter(name.clone()), *number)).collect::<Vec<_>>()
-        });
-        let mut next: Vec<(Handed, usize)> = named.collect();
-        if next.is_empty() {
-            next = (0..inner.len()).map(|number| (Handed::Object, number)).collect();
-        }
-        next.sort();
-        next.dedup();
-        handed = next;
+        let goes_on = wanted.is_indexed && parts.is_none() && !indexed.is_empty() && places.len() > 1;
+        let are_beside = goes_on && !variables.iter().any(|variable| has_index(variable.mention));
+        let followed = match (variables.is_empty(), goes_on) {
+            (true, _) => Some(aliases),
+            (false, true) => Some(indexed),
+            (false, false) => None,
+        };
+        Self { variables, are_beside, followed }
     }
-    if found.is_empty() { beside } else { found }
+
+    fn own(&self, places: &Places, uses: impl Fn(&Here<'m>) -> Vec<usize>) -> Outside {
+        let hit = |here: &Here<'m>| Hit { places: places.clone(), mention: here.mention.clone(), uses: uses(here) };
+        let hits = self.variables.iter().map(hit).collect();
+        match self.are_beside {
+            true => Outside { found: Vec::new(), beside: hits },
+            false => Outside { found: hits, beside: Vec::new() },
+        }
+    }
 }
 
 /// A mention in a statement, with the indices of the uses in inlined code that it stands for.
@@ -324,7 +452,9 @@ pub fn hidden_declaration(place: &Place, trees: &SyntaxTrees<'_>, variable: &Fro
 mod tests {
     use super::super::scene::{Level, Scene, at};
     use super::*;
+    use crate::access::Access;
     use cuda_syntax::Example;
+    use lmem_base::chain::Chain;
 
     #[test]
     fn parameters_of_templates_stand_for_types() {
@@ -349,7 +479,7 @@ mod tests {
     fn resolved(text: &str, levels: &[Level<'_>]) -> Vec<(usize, String)> {
         Scene::new(text).ask(|it| {
             let access = it.computed_load(levels);
-            let found = super::super::votes::resolve_access(&access, it.trees);
+            let found = super::super::votes::resolve_access(&access, it.trees, &Known::default());
             found.into_iter().map(|found| (found.level, found.mention.declaration.name)).collect()
         })
     }
@@ -389,6 +519,30 @@ mod tests {
     }
 
     #[test]
+    fn what_is_outside_of_a_call_is_found_once() {
+        let text = "__device__ float pick(const float *slot, int i) {\n  float x = slot[i];\n  return slot[i + 1] + x;\n}\n\
+                    __device__ float twice(const float *row, int i) { return 2 * pick(row, i); }\n\
+                    __global__ void k(float *out, int n) {\n  float a[8];\n  out[0] = twice(a, n);\n}\n";
+        let (pick, twice) = ("_Z4pickPKfi", "_Z5twicePKfi");
+        let middle = Level { function: Some(twice), callee: Some(pick), ..at("return 2") };
+        Scene::new(text).ask(|it| {
+            let outer = it.places(&[middle, calling("out[0]", twice)]);
+            let known = Known::default();
+            let found = |piece| {
+                let innermost = it.places(&[inside(piece, pick)]).first().cloned().unwrap();
+                let access = Access { places: Chain::new(innermost, outer.clone()), ..it.computed_load(&[]) };
+                let found = super::super::votes::resolve_access(&access, it.trees, &known);
+                let found: Vec<(usize, &str)> =
+                    found.iter().map(|one| (one.level, one.mention.declaration.name.as_str())).collect();
+                assert_eq!(found, [(2, "a")], "{piece}");
+                known.0.borrow().len()
+            };
+            // Two levels; then the one that is inside of what is known.
+            assert_eq!((found("float x"), found("return slot")), (2, 3));
+        });
+    }
+
+    #[test]
     fn a_member_stands_for_the_object_of_its_method() {
         let text = "struct Ring { float slot[8]; __device__ float at(int i) { return slot[i]; } };\n\
                     __global__ void k(float *out, int n) {\n  Ring one, other;\n  out[0] = other.at(n);\n}\n";
@@ -418,7 +572,7 @@ mod tests {
         let scene = Scene::new(text).with_variable(("hidden", "float[8]", 32), "  TABLE", &[]);
         scene.ask(|it| {
             let levels = [Level { function: Some("_Z1k"), ..at("out[0]") }];
-            let found = super::super::votes::resolve_access(&it.computed_load(&levels), it.trees);
+            let found = super::super::votes::resolve_access(&it.computed_load(&levels), it.trees, &Known::default());
             let names: Vec<&str> = found.iter().map(|found| found.mention.declaration.name.as_str()).collect();
             assert_eq!(names, ["hidden"]);
         });

@@ -7,7 +7,7 @@ use nv_code::AccessKind;
 use nv_code::dataflow::Provenance;
 
 use crate::access::{Access, Address, Escape, EscapeKind, RawObject};
-use crate::place::Place;
+use crate::place::{Place, Places};
 
 /// A test's text with the front end's variables.
 pub struct Scene {
@@ -79,7 +79,7 @@ pub struct Shown<'a> {
 
 impl Shown<'_> {
     /// The inline chain of some levels, innermost first.
-    pub fn places(&self, levels: &[Level<'_>]) -> Vec<Place> {
+    pub fn places(&self, levels: &[Level<'_>]) -> Places {
         let place = |level: &Level<'_>| {
             let offset = self.text.find(level.at).unwrap();
             let line = u32::try_from(self.text[..offset].matches('\n').count() + 1).unwrap();

@@ -34,14 +34,13 @@ pub fn consistent(
     let mut computed = object.accesses.iter().enumerate().filter(|(_, access)| is_computed(access));
     computed.all(|(number, access)| {
         let found = resolved.of(number, access);
-        let of_variable = found.iter().filter(|found| {
-            access.places[found.level].tree == *tree && found.mention.declaration.range == declaration.range
-        });
+        let of_variable = found
+            .iter()
+            .filter(|found| found.place.tree == *tree && found.mention.declaration.range == declaration.range);
         let indices = of_variable.flat_map(|found| {
-            let place = &access.places[found.level];
             // The outermost function is the kernel.
-            let is_of_kernel = found.level + 1 == access.places.len();
-            found.mention.indices.iter().map(move |index| told(index, place, is_of_kernel, trees))
+            let is_of_kernel = found.is_outermost();
+            found.mention.indices.iter().map(move |index| told(index, &found.place, is_of_kernel, trees))
         });
         let indices: Vec<Told> = indices.collect();
         indices.is_empty() || indices.iter().any(|told| !contradicts(*told, access))
@@ -116,6 +115,8 @@ mod tests {
     use nv_code::AccessKind;
     use nv_code::dataflow::Provenance;
 
+    use std::rc::Rc;
+
     use super::*;
 
     const TEXT: &str = "__global__ void k(const int *order, float *out, int n) {
@@ -139,9 +140,12 @@ mod tests {
         let declaration = tree.declaration_of(&(at..at + 1)).unwrap();
         let offset = tree.offset(3, 3).unwrap();
         let place = Place { tree: id, line: 3, offset, function: None, callee: None };
-        let access = Access { parameters, ..Access::new(AccessKind::Load, Address::Computed(sources), vec![place]) };
+        let access = Access {
+            parameters,
+            ..Access::new(AccessKind::Load, Address::Computed(sources), [place].into_iter().collect())
+        };
         let object = RawObject { bytes: 48, accesses: vec![access], ..RawObject::default() };
-        consistent(&object, &Resolved::new(&object, &trees), &(id, declaration), &trees)
+        consistent(&object, &Resolved::new(&object, &trees, &Rc::default()), &(id, declaration), &trees)
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::rc::Rc;
 
 use cuda_syntax::tree::{Declaration, DeclarationKind, Mention};
 use cuda_syntax::{SyntaxTrees, TreeId};
@@ -10,9 +11,9 @@ use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
 use nv_code::AccessKind;
 
-use super::resolve::{Found, Wanted, resolve};
+use super::resolve::{Found, Known, Wanted, resolve};
 use crate::access::{Access, Escape, EscapeKind, RawObject};
-use crate::place::Place;
+use crate::place::{Place, Places};
 
 /// A declaration and the syntax tree that contains it.
 pub type Candidate = (TreeId, Declaration);
@@ -34,8 +35,8 @@ pub struct Score {
     pub initializer: Option<Span>,
     /// Indices of the computed accesses that voted for the variable.
     pub voters: BTreeSet<usize>,
-    /// An inline chain and the level in it that mentions the variable.
-    pub mentioned_at: Option<(usize, Vec<Place>)>,
+    /// A statement that mentions the variable, and where it was inlined.
+    pub mentioned_at: Option<Places>,
     /// Arrays with other lifetimes that other accesses to the same bytes mention instead of this variable.
     pub rivals: Vec<Candidate>,
     /// The view, span or closure that statements mention in the variable's place.
@@ -43,35 +44,38 @@ pub struct Score {
 }
 
 /// The variables that an access may use.
-pub fn candidates(access: &Access, found: &[Found]) -> BTreeSet<Candidate> {
-    let tree = |found: &Found| access.places[found.level].tree;
-    found.iter().map(|found| (tree(found), found.mention.declaration.clone())).collect()
+pub fn candidates(found: &[Found]) -> BTreeSet<Candidate> {
+    found.iter().map(|found| (found.place.tree, found.mention.declaration.clone())).collect()
 }
 
 /// The uses of variables that may be the accesses of an object, by the number of the access. Each is resolved when it is first asked for:
 /// to vote, to tell variables of equal votes apart, and to blame a use.
 pub struct Resolved<'t> {
     trees: &'t SyntaxTrees<'t>,
+    known: Rc<Known>,
     found: Vec<OnceCell<Vec<Found>>>,
 }
 
 impl<'t> Resolved<'t> {
-    pub fn new(object: &RawObject, trees: &'t SyntaxTrees<'t>) -> Self {
-        Self { trees, found: object.accesses.iter().map(|_| OnceCell::new()).collect() }
+    /// `known` are the answers for objects of the same unit so far.
+    pub fn new(object: &RawObject, trees: &'t SyntaxTrees<'t>, known: &Rc<Known>) -> Self {
+        Self { trees, known: Rc::clone(known), found: object.accesses.iter().map(|_| OnceCell::new()).collect() }
     }
 
     /// The answer for the access with this number. It stays the same while accesses are narrowed to uses: none gets or loses its run-time
     /// address by that.
     pub fn of(&self, number: usize, access: &Access) -> &[Found] {
-        self.found.get(number).map_or(&[], |found| found.get_or_init(|| resolve_access(access, self.trees)))
+        self.found
+            .get(number)
+            .map_or(&[], |found| found.get_or_init(|| resolve_access(access, self.trees, &self.known)))
     }
 }
 
 /// The uses of variables that may be an access.
-pub fn resolve_access(access: &Access, trees: &SyntaxTrees<'_>) -> Vec<Found> {
+pub fn resolve_access(access: &Access, trees: &SyntaxTrees<'_>, known: &Known) -> Vec<Found> {
     let fits = |mention: &Mention, place: &Place| fits_access(mention, place, access);
     let wanted = Wanted { fits: &fits, is_indexed: access.is_computed(), kind: Some(access.kind) };
-    resolve(&access.places, trees, &wanted)
+    resolve(&access.places, trees, &wanted, known)
 }
 
 /// Whether a mangled name is a lambda's call operator: `…ENKUliE_clEi`.
@@ -86,17 +90,10 @@ pub fn votes(object: &RawObject, resolved: &Resolved<'_>) -> BTreeMap<Candidate,
     for (number, access) in object.accesses.iter().enumerate().filter(|(_, access)| !access.in_callee) {
         let found = resolved.of(number, access);
         for found in found.iter().filter(|found| access.is_computed() && !found.mention.indices.is_empty()) {
-            let candidate = (access.places[found.level].tree, found.mention.declaration.clone());
+            let candidate = (found.place.tree, found.mention.declaration.clone());
             scores.entry(candidate).or_default().voters.insert(number);
         }
-        vote(
-            &access.places,
-            found,
-            access.is_computed(),
-            |mention, place| is_address_of(mention, place, trees),
-            trees,
-            &mut scores,
-        );
+        vote(found, access.is_computed(), |mention, place| is_address_of(mention, place, trees), trees, &mut scores);
     }
     for escape in &object.escapes {
         let argument = argument_range(escape, trees);
@@ -110,8 +107,9 @@ pub fn votes(object: &RawObject, resolved: &Resolved<'_>) -> BTreeMap<Candidate,
                 _ => mention.is_passed || mention.indices.is_empty(),
             },
         };
-        let found = resolve(&escape.places, trees, &Wanted { fits: &fits, is_indexed: false, kind: None });
-        vote(&escape.places, &found, argument.is_some(), |mention, _| mention.is_passed, trees, &mut scores);
+        let found =
+            resolve(&escape.places, trees, &Wanted { fits: &fits, is_indexed: false, kind: None }, &Known::default());
+        vote(&found, argument.is_some(), |mention, _| mention.is_passed, trees, &mut scores);
     }
     // A scalar is in memory only if its address is taken or it is `volatile`; otherwise it is only mentioned nearby.
     scores.retain(|(_, declaration), score| {
@@ -138,7 +136,6 @@ pub fn rank(score: &Score) -> (u64, u64) {
 
 /// Each access votes once for every candidate variable.
 fn vote(
-    places: &[Place],
     found: &[Found],
     is_certain: bool,
     is_passed: impl Fn(&Mention, &Place) -> bool,
@@ -148,8 +145,8 @@ fn vote(
     let mut seen = BTreeSet::new();
     let indexed = found.iter().filter(|found| !found.mention.indices.is_empty());
     let indexed: BTreeSet<Declaration> = indexed.map(|found| found.mention.declaration.clone()).collect();
-    for Found { level, mention, .. } in found {
-        let place = &places[*level];
+    for one in found {
+        let Found { place, mention, .. } = one;
         let tree = place.tree;
         // In a statement with `state.key[k]`, the mention `state.w` is not the indexed one.
         let is_index = !mention.indices.is_empty() || !indexed.contains(&mention.declaration);
@@ -162,8 +159,8 @@ fn vote(
         let score = scores.entry((tree, mention.declaration.clone())).or_default();
         score.is_passed |= is_passed;
         score.is_indexed |= is_certain && has_index;
-        score.is_own |= level + 1 == places.len();
-        score.mentioned_at.get_or_insert_with(|| (*level, places.to_vec()));
+        score.is_own |= one.is_outermost();
+        score.mentioned_at.get_or_insert_with(|| one.places.clone());
         score.span = score.span.take().or(span);
         score.initializer = score.initializer.take().or(initializer);
         if is_first {
@@ -223,7 +220,7 @@ mod tests {
     fn scores(objects: impl FnOnce(&super::super::scene::Shown<'_>) -> RawObject) -> Vec<(String, u64, u64, bool)> {
         Scene::new(TEXT).ask(|it| {
             let object = objects(it);
-            let scores = votes(&object, &Resolved::new(&object, it.trees));
+            let scores = votes(&object, &Resolved::new(&object, it.trees, &Rc::default()));
             scores
                 .into_iter()
                 .map(|((_, declaration), score)| (declaration.name, score.certain, score.places, score.is_passed))
@@ -268,7 +265,7 @@ mod tests {
     fn paths_of_members() {
         let text = "__global__ void k(int n) { State s; use(s.key[n], s.in.w[n], s.at(n)[0], s); }\n";
         Scene::new(text).ask(|it| {
-            let place = it.places(&[at("use(")]).remove(0);
+            let place = it.places(&[at("use(")]).first().cloned().unwrap();
             let tree = place.tree(it.trees);
             let region = tree.region(place.offset).unwrap();
             let paths: Vec<String> =

@@ -6,7 +6,7 @@ use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::{Walk, base_name};
 use lmem_base::mangling::demangle;
 
-use crate::place::Place;
+use crate::place::Places;
 
 /// Limit on inlining levels over which parameters are followed.
 const MAX_LEVELS: usize = 8;
@@ -14,9 +14,9 @@ const MAX_LEVELS: usize = 8;
 /// The start of an index that is computed from induction variables and constants only; `None` for any other index. The
 /// remainder of a loop unrolled by a factor has no induction variable in the machine code, only the rest of the loop
 /// bound; the source shows that its index is one all the same. A parameter of an inlined function stands for its
-/// argument.
-pub fn walk_of(index: &Range<usize>, level: usize, places: &[Place], trees: &SyntaxTrees<'_>) -> Option<Walk> {
-    let place = places.get(level)?;
+/// argument. `places` start at the level with the index, which is so many levels outside of the access.
+pub fn walk_of(index: &Range<usize>, level: usize, places: &Places, trees: &SyntaxTrees<'_>) -> Option<Walk> {
+    let place = places.first()?;
     let text = place.tree(trees).text().get(index.clone())?;
     let is_plain =
         text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '+' | '-' | '*' | '(' | ')' | '[' | ']'));
@@ -36,14 +36,9 @@ pub fn walk_of(index: &Range<usize>, level: usize, places: &[Place], trees: &Syn
 }
 
 /// The start of the argument for a parameter.
-fn walk_of_argument(
-    name: &str,
-    offset: usize,
-    level: usize,
-    places: &[Place],
-    trees: &SyntaxTrees<'_>,
-) -> Option<Walk> {
-    let (place, caller) = (places.get(level)?, places.get(level + 1)?);
+fn walk_of_argument(name: &str, offset: usize, level: usize, places: &Places, trees: &SyntaxTrees<'_>) -> Option<Walk> {
+    let callers = places.rest()?;
+    let (place, caller) = (places.first()?, callers.first()?);
     if level >= MAX_LEVELS || place.function != caller.callee {
         return None;
     }
@@ -52,7 +47,7 @@ fn walk_of_argument(
     let callee = demangle(caller.callee.as_deref()?);
     let calls = caller.tree(trees).calls_of(region, &callee);
     // A closure is called by the name of the variable or parameter that holds it.
-    let mut walks = calls.iter().map(|call| walk_of(call.arguments.get(number)?, level + 1, places, trees));
+    let mut walks = calls.iter().map(|call| walk_of(call.arguments.get(number)?, level + 1, callers, trees));
     let first = walks.next()??;
     walks.all(|walk| walk == Some(first)).then_some(first).filter(|_| !base_name(&callee).is_empty())
 }
@@ -62,6 +57,7 @@ mod tests {
     use cuda_syntax::Example;
 
     use super::*;
+    use crate::place::Place;
 
     /// The start of the only index of `a` in a function's body.
     fn walk(body: &str) -> Option<Walk> {
@@ -74,7 +70,7 @@ mod tests {
         let start = tree.text().rfind("a[").unwrap() + 2;
         let end = start + tree.text()[start..].find(']').unwrap();
         let place = Place { tree: id, line: 3, offset: start, function: None, callee: None };
-        walk_of(&(start..end), 0, &[place], &trees)
+        walk_of(&(start..end), 0, &[place].into_iter().collect(), &trees)
     }
 
     #[test]

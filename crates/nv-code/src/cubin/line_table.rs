@@ -12,9 +12,6 @@ use gimli::{DebugLine, DebugLineOffset, LineInstruction, LineRow as GimliRow, Li
 
 use ptx_syntax::unescape_path;
 
-/// Limit on the depth of inlining; real chains have a few dozen levels.
-const MAX_LEVELS: usize = 256;
-
 /// NVIDIA's extended opcode (`DW_LNE`) for inlined code.
 const INLINED_AT: u8 = 0x90;
 
@@ -127,20 +124,19 @@ impl LineTable {
 
     /// The row that covers an address.
     pub fn row(&self, address: u64) -> Option<&LineRow> {
-        let (_, index) = self.by_address.range(..=address).next_back()?;
-        self.rows.get(*index).filter(|row| !row.ends_sequence && row.line > 0)
+        self.rows.get(self.number(address)?)
     }
 
-    /// The row of an address, followed by the rows of its call sites, innermost first.
-    pub fn chain(&self, address: u64) -> Vec<&LineRow> {
-        let mut chain: Vec<&LineRow> = Vec::new();
-        let mut next = self.row(address);
-        while let Some(row) = next.filter(|_| chain.len() < MAX_LEVELS) {
-            chain.push(row);
-            // Rows only refer to earlier rows, so this terminates.
-            next = row.inlined_at.and_then(|index| self.rows.get(index));
-        }
-        chain
+    fn number(&self, address: u64) -> Option<usize> {
+        let (_, number) = self.by_address.range(..=address).next_back()?;
+        self.rows.get(*number).filter(|row| !row.ends_sequence && row.line > 0).map(|_| *number)
+    }
+
+    /// The row of an address, followed by the rows of its call sites, innermost first; each with its number in the table.
+    pub fn chain(&self, address: u64) -> impl Iterator<Item = (usize, &LineRow)> {
+        // Rows only refer to earlier rows, so this terminates.
+        let numbers = std::iter::successors(self.number(address), |number| self.rows.get(*number)?.inlined_at);
+        numbers.filter_map(|number| Some((number, self.rows.get(number)?)))
     }
 }
 
@@ -186,7 +182,7 @@ mod tests {
         program.extend([3, 40, 2, 16, 1]); // line 50, 16 bytes on, copy
         program.extend([2, 16, 0, 1, 1]); // end of sequence
         let table = LineTable::parse(&section(&program)).unwrap();
-        let lines: Vec<u32> = table.chain(0x1018).iter().map(|row| row.line).collect();
+        let lines: Vec<u32> = table.chain(0x1018).map(|(_, row)| row.line).collect();
         assert_eq!(lines, [50, 10]);
         assert_eq!(table.row(0x1000).unwrap().file.as_ref(), "d/a.cu");
         assert_eq!(table.row(0x1020), None);
