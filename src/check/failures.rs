@@ -32,9 +32,32 @@ enum Cause<'a> {
     Directive(Option<&'a str>),
 }
 
-/// Starts of the names of headers that come with CUDA's libraries, which a toolkit for compiling need not have.
-const LIBRARY_HEADERS: [&str; 9] =
-    ["cublas", "cudnn", "cufft", "cusolver", "cusparse", "cutensor", "curand", "npp", "nvjpeg"];
+/// Starts of the names of headers that come with CUDA's libraries and tools, which a toolkit for compiling need not have.
+/// Those of the tools are all headers that the packages of 13.5 have for a program to include, but for `sanitizer.h` and
+/// `generated_*`, which may be a project's own.
+const LIBRARY_HEADERS: [&str; 21] = [
+    "cublas",
+    "cudaProfiler",
+    "cuda_profiler_api",
+    "cudnn",
+    "cufft",
+    "cufile",
+    "cupti",
+    "curand",
+    "cusolver",
+    "cusparse",
+    "cutensor",
+    "npp",
+    "nvFatbin",
+    "nvJitLink",
+    "nvPTXCompiler",
+    "nvToolsExt",
+    "nvblas",
+    "nvjpeg",
+    "nvml.h",
+    "nvperf_",
+    "nvtx3",
+];
 
 fn is_of_library(header: &str) -> bool {
     let name = header.rsplit('/').next().unwrap_or(header);
@@ -80,7 +103,7 @@ pub fn next_step(message: &CompilerMessage, unit: &TranslationUnit) -> Option<St
                 .to_string(),
         ),
         Cause::Header(header) if is_file && is_of_library(header) => {
-            Some("it comes with CUDA's libraries: `--toolkit PATH` takes an installed CUDA that has them".to_string())
+            Some("it comes with CUDA's libraries and tools: `--toolkit PATH` takes an installed CUDA that has them".to_string())
         }
         Cause::Header(_) if is_file && may_be_incomplete => {
             Some(format!("{capture}name the header's folder with `-I`, or in `include-dirs` of {table}"))
@@ -250,6 +273,16 @@ mod tests {
         ];
         for (text, expected) in causes {
             assert_eq!(cause(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn headers_of_libraries_and_tools_are_told_from_those_of_a_project() {
+        for header in ["curand_kernel.h", "cuda_profiler_api.h", "nvtx3/nvToolsExt.h", "nvtx3/nvtx3.hpp", "nvml.h"] {
+            assert!(is_of_library(header), "{header}");
+        }
+        for header in ["nvtx_range.h", "nvml_wrapper.h", "sanitizer.h", "helper_cuda.h", "cuda_utils.cuh"] {
+            assert!(!is_of_library(header), "{header}");
         }
     }
 

@@ -2,16 +2,17 @@
 //! moved out of a loop. The machine code is scheduled anew, so the numbers are those of the PTX.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cuda_syntax::tree::{DeclarationKind, Mention};
 use cuda_syntax::{SyntaxTree, SyntaxTrees};
 use lmem_base::source::Span;
 use nv_code::dataflow::Flow;
 use nv_code::{PtxFunction, PtxModule};
-use ptx_syntax::{AddressBase, Block, Graph, Loop, Loops, Modifier, Opcode, Reg};
+use ptx_syntax::{AddressBase, Block, Graph, Loop, Loops, Modifier, Opcode, Operand, Reg};
 
 use crate::live_values::Values;
+use crate::liveness::definitions;
 use crate::place::{Place, levels};
 
 /// The peak of register pressure.
@@ -33,7 +34,7 @@ pub struct Holder {
     /// Machine registers that the values need.
     pub registers: u64,
     pub values: u64,
-    /// The first statement that computes one of the values.
+    /// The first statement that computes one of the values; `None` if it is none before the peak.
     pub since: Option<Span>,
     /// For loads that stand in a loop of the source and before it in the code: the header of the loop.
     pub hoisted_from: Option<Span>,
@@ -41,6 +42,30 @@ pub struct Holder {
 
 /// What values are told apart by: the name, the place of its declaration, and the header of the loop of loads.
 type Key = (Option<String>, Option<Span>, Option<Span>);
+
+/// Limit on registers that a value is copied from.
+const MAX_COPIES: usize = 64;
+
+/// The instructions that compute a register's values: of a copy, those of the register that it copies. A constant comes
+/// from nowhere, and the line of a copy is that of the code before it.
+fn computed(register: Reg, function: &PtxFunction, definitions: &[Vec<usize>]) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::from([register]);
+    let mut open = vec![register];
+    while let Some(register) = open.pop().filter(|_| seen.len() < MAX_COPIES) {
+        for at in definitions.get(register.index()).into_iter().flatten() {
+            let instruction = &function.instructions[*at];
+            let is_one = matches!(instruction.operands.first(), Some(Operand::Reg(_)));
+            match (instruction.opcode(), instruction.operands.get(1)) {
+                (Opcode::Mov, Some(Operand::Reg(from))) if is_one => open.extend(seen.insert(*from).then_some(*from)),
+                (Opcode::Mov, Some(Operand::Imm(_) | Operand::Single(_) | Operand::Double(_))) => {}
+                _ => found.push(*at),
+            }
+        }
+    }
+    found.sort_unstable();
+    found
+}
 
 /// The peak of a function; `None` if nothing is alive.
 pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Option<Peak> {
@@ -51,18 +76,11 @@ pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, tre
     };
     let graph = Graph::new(function);
     let code = Code { function, values, loops: Loops::new(&graph, &graph.dominators()), graph, flow: OnceCell::new() };
-    let mut definitions: BTreeMap<Reg, Vec<usize>> = live.iter().map(|(register, _)| (*register, Vec::new())).collect();
-    for (at, instruction) in function.instructions.iter().enumerate() {
-        instruction.for_each_def(&mut |register| {
-            if let Some(known) = definitions.get_mut(&register) {
-                known.push(at);
-            }
-        });
-    }
+    let definitions = definitions(function);
     let mut holders: BTreeMap<Key, Holder> = BTreeMap::new();
     for (register, weight) in &live {
-        let own = definitions.get(register).map_or(&[][..], Vec::as_slice);
-        let hoisted = || match own {
+        let own = computed(*register, function, &definitions);
+        let hoisted = || match own.as_slice() {
             [only] => code.hoisted(*register, *only, &first_place, trees),
             _ => None,
         };
@@ -92,10 +110,18 @@ pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, tre
             _ => {}
         }
     }
+    let span = first_place(at).and_then(|place| place.span(trees));
+    let is_later = |since: &Span| {
+        span.as_ref().is_some_and(|peak| peak.file.path == since.file.path && peak.start <= since.start)
+    };
     let mut holders: Vec<Holder> = holders.into_values().collect();
+    for holder in &mut holders {
+        // A value from the round before of a loop.
+        holder.since = holder.since.take().filter(|since| !is_later(since));
+    }
     holders.sort_by_key(|holder| std::cmp::Reverse(holder.registers));
     let registers = live.iter().map(|(_, weight)| weight.unsigned_abs()).sum();
-    Some(Peak { span: first_place(at).and_then(|place| place.span(trees)), registers, holders })
+    Some(Peak { span, registers, holders })
 }
 
 struct Code<'a> {

@@ -29,7 +29,15 @@ pub struct Variable {
     /// The name in the declaration.
     pub span: Span,
     /// Other variables in the same bytes, whose lifetimes do not overlap: for example those of two inlined functions.
-    pub sharing: Vec<String>,
+    pub sharing: Vec<Sharing>,
+}
+
+/// A variable that shares the bytes of another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sharing {
+    pub name: String,
+    /// The name in the declaration.
+    pub span: Option<Span>,
 }
 
 /// Symbolizes the objects of a function, in frame order, and marks the uses of the variables in their accesses. An
@@ -151,7 +159,13 @@ fn winners(
         kind => kind,
     };
     let best_kind = winners.iter().map(kind).min();
-    winners.retain(|winner| Some(kind(winner)) == best_kind);
+    // Without an index, an array in them is no more in memory than a scalar whose address is taken: `{table, &count}`.
+    let is_indexed = winners.iter().any(|(_, score)| score.is_indexed);
+    let is_addressed = |((_, declaration), score): &Winner| {
+        let is_scalar = declaration.kind == DeclarationKind::Scalar && score.is_passed;
+        is_scalar && !is_indexed && best_kind == Some(DeclarationKind::Array)
+    };
+    winners.retain(|winner| Some(kind(winner)) == best_kind || is_addressed(winner));
     // With padding, several sizes fit; the one with the least padding is preferred.
     let padding = |((_, declaration), score): &Winner| {
         let part = fitting(declaration, &score.members, object.bytes);
@@ -191,8 +205,12 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
         declaration.kind != DeclarationKind::Aggregate && declaration.bytes.is_some_and(|bytes| bytes < object.bytes)
     };
     // A parameter is read in place. Only a copied parameter is an object, and the copy has its values.
-    let is_copied = matches!(object.stored_values, StoredValues::Parameter(_));
-    let is_likely = |candidate: &Candidate| is_copied || !candidate.1.is_parameter;
+    let unlikely: BTreeSet<Candidate> = scores
+        .iter()
+        .filter(|(candidate, score)| candidate.1.is_parameter && !may_be_copy(object, candidate, score, trees))
+        .map(|(candidate, _)| candidate.clone())
+        .collect();
+    let is_likely = |candidate: &Candidate| !unlikely.contains(candidate);
     // Variables that share memory are used by different statements. The one with the run-time index is to blame. It may
     // be smaller than the object, but only if it is the only such candidate. No variable of the object's full size may
     // have an index too.
@@ -226,6 +244,16 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
         }
     }
     BTreeMap::new()
+}
+
+/// Whether a parameter may be copied to the object. A kernel's own parameter must be the one that the values come from:
+/// a variable of the kernel may begin with another one, such as a buffer. A parameter of an inlined function has the
+/// values of any argument.
+fn may_be_copy(object: &RawObject, (tree, declaration): &Candidate, score: &Score, trees: &SyntaxTrees<'_>) -> bool {
+    let StoredValues::Parameter(copy) = &object.stored_values else { return false };
+    let own = copy.parameter.as_ref().filter(|_| score.is_own);
+    let (start, end) = declaration.range;
+    own.is_none_or(|own| trees.tree(*tree).span(start..end).as_ref() == Some(&own.span))
 }
 
 /// Replaces views, spans and closures by the arrays behind them: a variable smaller than the object is not the object. A
@@ -326,8 +354,13 @@ fn describe(
         initializer: score.initializer.clone(),
         bytes: part.bytes,
         span: score.span.clone()?,
-        sharing: score.rivals.iter().map(|(_, rival)| rival.name.clone()).collect(),
+        sharing: score.rivals.iter().map(|rival| shared_with(rival, trees)).collect(),
     })
+}
+
+fn shared_with((tree, rival): &Candidate, trees: &SyntaxTrees<'_>) -> Sharing {
+    let (start, end) = rival.range;
+    Sharing { name: rival.name.clone(), span: trees.tree(*tree).span(start..end) }
 }
 
 /// The `volatile` member of the variable's type, if the object has volatile accesses.
@@ -359,7 +392,7 @@ pub fn declared(object: &RawObject, trees: &SyntaxTrees<'_>) -> Option<Declarati
 mod tests {
     use super::super::scene::{Scene, Shown, at, object};
     use super::*;
-    use crate::access::ParameterCopy;
+    use crate::access::{Parameter, ParameterCopy};
 
     /// The names of objects built from a scene.
     fn named(scene: &Scene, objects: impl FnOnce(&Shown<'_>) -> Vec<RawObject>) -> Vec<Option<String>> {
@@ -461,6 +494,19 @@ mod tests {
         assert_eq!(named(&scene, library), some(&[""]));
     }
 
+    /// A copy of a parameter that the source does not name.
+    fn copy_of(number: usize) -> ParameterCopy {
+        ParameterCopy {
+            number,
+            parameter: None,
+            offset: Some(0),
+            bytes: 32,
+            is_whole: true,
+            writes: Vec::new(),
+            may_be_written: false,
+        }
+    }
+
     #[test]
     fn a_parameter_is_an_object_only_where_it_is_copied() {
         let scene = Scene::new(
@@ -472,16 +518,29 @@ mod tests {
                 vec![RawObject { stored_values, ..known }]
             })
         };
-        let copy = ParameterCopy {
-            number: 0,
-            parameter: None,
-            offset: Some(0),
-            bytes: 32,
-            is_whole: true,
-            writes: Vec::new(),
-            may_be_written: false,
+        assert_eq!(of(StoredValues::Parameter(copy_of(0))), some(&["taps.w"]));
+    }
+
+    #[test]
+    fn a_variable_that_begins_with_a_parameter_is_not_another_parameter() {
+        let text = "__global__ void k(float *buffer, Pair i, int n) {\n  Out result(buffer, n);\n  put(result, i);\n}\n";
+        let scene = Scene::new(text).with_variable(("result", "Out", 16), "  Out result", &[]);
+        let of = |number: usize, at: &str| {
+            named(&scene, |it| {
+                let start = text.find(at).unwrap();
+                let span = it.trees.tree(it.tree).span(start..start + 1).unwrap();
+                let parameter = Parameter { name: "p".into(), type_text: "P".into(), span };
+                let copy = ParameterCopy { parameter: Some(parameter), ..copy_of(number) };
+                let escapes = vec![
+                    it.passed("_Z3putR3OutR4Pair", (0, 2), &[super::super::scene::at("put(")]),
+                    it.passed("_Z3putR3OutR4Pair", (1, 2), &[super::super::scene::at("put(")]),
+                ];
+                let stored_values = StoredValues::Parameter(copy);
+                vec![RawObject { stored_values, escapes, ..object(16, Vec::new()) }]
+            })
         };
-        assert_eq!(of(StoredValues::Parameter(copy)), some(&["taps.w"]));
+        assert_eq!(of(0, "buffer,"), some(&["result"]));
+        assert_eq!(of(1, "i, int"), some(&["i"]));
     }
 
     #[test]
@@ -525,7 +584,9 @@ mod tests {
             let mut shared = object(32, vec![it.computed_load(&[at("out[0]")]), it.computed_load(&[at("out[1]")])]);
             shared.accesses[0].loop_depth = 1;
             let name = name_all(&mut [&mut shared], it.trees).remove(0).unwrap();
-            assert_eq!((name.name.as_str(), name.sharing.as_slice()), ("a", &["b".to_string()][..]));
+            let [other] = name.sharing.as_slice() else { panic!("{:?}", name.sharing) };
+            let line = other.span.as_ref().map(Span::start_line);
+            assert_eq!((name.name.as_str(), other.name.as_str(), line), ("a", "b", Some(4)));
         });
     }
 
@@ -539,6 +600,24 @@ mod tests {
             })
         };
         assert_eq!(of(false), some(&["b"]));
+    }
+
+    #[test]
+    fn a_scalar_beside_an_array_that_fits_as_well() {
+        let text = "__global__ void k(float *out, int n) {\n  float low[1] = {0}, high = 1;\n  float *both[2] = {low, &high};\n  keep(both);\n}\n";
+        let objects = |it: &Shown<'_>| {
+            let stored = || RawObject {
+                escapes: vec![crate::access::Escape {
+                    kind: crate::access::EscapeKind::Stored,
+                    argument: None,
+                    ..it.passed("", (0, 0), &[at("float *both")])
+                }],
+                ..object(4, vec![it.store(&[at("float low")])])
+            };
+            // The last one has padding.
+            vec![stored(), RawObject { bytes: 12, ..stored() }]
+        };
+        assert_eq!(named(&Scene::new(text), objects), some(&["low", "high"]));
     }
 
     #[test]
