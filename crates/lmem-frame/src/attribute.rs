@@ -1,7 +1,7 @@
 //! Attribution: builds the frame of each kernel from machine code, PTX and source.
 
-use std::collections::btree_map::Entry;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::DeclarationKind;

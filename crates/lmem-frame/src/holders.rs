@@ -111,9 +111,8 @@ pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, tre
         }
     }
     let span = first_place(at).and_then(|place| place.span(trees));
-    let is_later = |since: &Span| {
-        span.as_ref().is_some_and(|peak| peak.file.path == since.file.path && peak.start <= since.start)
-    };
+    let is_later =
+        |since: &Span| span.as_ref().is_some_and(|peak| peak.file.path == since.file.path && peak.start <= since.start);
     let mut holders: Vec<Holder> = holders.into_values().collect();
     for holder in &mut holders {
         // A value from the round before of a loop.

@@ -123,12 +123,7 @@ impl<'a> Values<'a> {
     }
 
     /// The variable of the caller that an inlined function writes through a pointer or reference.
-    fn pointee(
-        &self,
-        instruction: usize,
-        module: &PtxModule,
-        trees: &SyntaxTrees<'_>,
-    ) -> Option<(Place, Declaration)> {
+    fn pointee(&self, instruction: usize, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Option<(Place, Declaration)> {
         let defining = self.function.instructions.get(instruction)?;
         let places: Vec<Place> = levels(trees, module, self.function, defining.location).collect();
         if places.len() < 2 {

@@ -49,7 +49,8 @@ impl WideAccess {
             let is_alike = |known: &Access| known.kind == self.access.instruction.kind;
             if objects.get(&key).is_some_and(|object| !object.accesses.iter().any(is_alike)) {
                 let nearest = found.entry(key).or_insert(index);
-                *nearest = [*nearest, index].into_iter().min_by_key(|at| at.abs_diff(self.instruction)).unwrap_or(index);
+                *nearest =
+                    [*nearest, index].into_iter().min_by_key(|at| at.abs_diff(self.instruction)).unwrap_or(index);
             }
         }
         found

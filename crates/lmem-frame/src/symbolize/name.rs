@@ -523,7 +523,8 @@ mod tests {
 
     #[test]
     fn a_variable_that_begins_with_a_parameter_is_not_another_parameter() {
-        let text = "__global__ void k(float *buffer, Pair i, int n) {\n  Out result{buffer, n};\n  put(result, i);\n}\n";
+        let text =
+            "__global__ void k(float *buffer, Pair i, int n) {\n  Out result{buffer, n};\n  put(result, i);\n}\n";
         let scene = Scene::new(text).with_variable(("result", "Out", 16), "  Out result", &[]);
         let of = |number: usize, at: &str| {
             named(&scene, |it| {
