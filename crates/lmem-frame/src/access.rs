@@ -82,6 +82,8 @@ pub struct Access {
     pub choice: Vec<ObjectKey>,
     /// Whether the access is in a function that was passed the address, not in the function that owns the object.
     pub in_callee: bool,
+    /// Whether it belongs to a variable of another lifetime that has the same bytes.
+    pub(crate) is_of_sharing: bool,
 }
 
 impl Access {
@@ -108,6 +110,7 @@ impl Access {
             loop_lines: Vec::new(),
             choice: Vec::new(),
             in_callee: false,
+            is_of_sharing: false,
         }
     }
 

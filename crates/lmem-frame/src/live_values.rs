@@ -23,7 +23,7 @@ const WMMA_CALLS: [(&str, usize); 4] =
     [("mma_sync", 4), ("mma_sync", 5), ("load_matrix_sync", 3), ("load_matrix_sync", 4)];
 
 /// Size of a machine register.
-const REGISTER_BYTES: u64 = 4;
+pub const REGISTER_BYTES: u64 = 4;
 
 /// Uses of the registers of a function.
 pub struct Values<'a> {

@@ -226,6 +226,8 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
             && declaration.kind == DeclarationKind::Aggregate
             && size().is_some_and(|size| size_fits(Some(size), bytes_of_object))
     };
+    // Nothing tells of a parameter of unknown size that is not copied: a structure of pointers is only read beside.
+    let may_be_read = |candidate: &Candidate| is_likely(candidate) || candidate.1.bytes.is_some();
     let smaller = scores.keys().filter(|candidate| of_guilty.contains(candidate) && fits_in(candidate)).count();
     let steps: [Test<'_>; 6] = [
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && is_likely(candidate),
@@ -233,9 +235,9 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
         &|candidate, _| {
             smaller == 1 && !is_filled && of_guilty.contains(candidate) && fits_in(candidate) && is_likely(candidate)
         },
-        &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score),
+        &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && may_be_read(candidate),
         &|candidate, score| fits(candidate, score) && is_likely(candidate),
-        &|candidate, score| fits(candidate, score),
+        &|candidate, score| fits(candidate, score) && may_be_read(candidate),
     ];
     for step in steps {
         if scores.iter().any(|(candidate, score)| step(candidate, score)) {
@@ -327,11 +329,11 @@ fn type_bytes(type_text: &str, trees: &SyntaxTrees<'_>) -> Option<u64> {
 fn describe(
     object: &mut RawObject,
     resolved: &Resolved<'_>,
-    (tree, declaration): Candidate,
+    own: Candidate,
     score: &Score,
     trees: &SyntaxTrees<'_>,
 ) -> Option<Variable> {
-    let (tree, declaration) = (&tree, &declaration);
+    let (tree, declaration) = (&own.0, &own.1);
     let part = fitting(declaration, &score.members, object.bytes);
     // Among variables that share the bytes, a smaller one cannot claim all of them.
     if part.is_none() && !score.rivals.is_empty() {
@@ -340,6 +342,9 @@ fn describe(
     let part = part.unwrap_or_else(|| Part::whole(declaration));
     for (number, access) in object.accesses.iter_mut().enumerate() {
         let found = resolved.of(number, access);
+        let mentioned = candidates(access, found);
+        let is_mentioned = |(tree, one): &Candidate| mentioned.iter().any(|(of, it)| of == tree && it.range == one.range);
+        access.is_of_sharing = !is_mentioned(&own) && score.rivals.iter().any(is_mentioned);
         mark_use(access, found, (*tree, declaration), trees);
         if let (None, Some((tree, declaration))) = (&access.index, &score.through) {
             mark_use(access, found, (*tree, declaration), trees);
@@ -545,6 +550,18 @@ mod tests {
     }
 
     #[test]
+    fn a_structure_of_pointers_beside_a_smaller_array_is_not_the_object() {
+        // `near` has the bytes of `far`, which lives later.
+        let text = "__global__ void k(Weights weights, float *out, int n) {\n  float far[16];\n  { float near[4];\n    out[0] = near[n] * weights.w[n]; }\n  out[1] = far[n + 1];\n}\n";
+        let objects = |it: &Shown<'_>| {
+            let mut shared = object(64, vec![it.computed_load(&[at("out[0]")]), it.computed_load(&[at("out[1]")])]);
+            shared.accesses[0].loop_depth = 2;
+            vec![shared]
+        };
+        assert_eq!(named(&Scene::new(text), objects), some(&["far"]));
+    }
+
+    #[test]
     fn a_parameter_that_is_not_copied_is_not_the_object_though_more_statements_have_it() {
         let text = "struct Pair { double v[2]; };\n__global__ void k(Pair i, int n) {\n  Sink sink;\n  sink.put(i);\n  other(i, n);\n}\n";
         let scene = Scene::new(text).with_variable(("sink", "Sink", 16), "  Sink sink", &[]);
@@ -588,6 +605,9 @@ mod tests {
             let [other] = name.sharing.as_slice() else { panic!("{:?}", name.sharing) };
             let line = other.span.as_ref().map(Span::start_line);
             assert_eq!((name.name.as_str(), other.name.as_str(), line), ("a", "b", Some(4)));
+            // The deeper access of another variable is not that of this one.
+            let of_other: Vec<bool> = shared.accesses.iter().map(|access| access.is_of_sharing).collect();
+            assert_eq!(of_other, [false, true]);
         });
     }
 
