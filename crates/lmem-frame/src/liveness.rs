@@ -2,7 +2,7 @@
 
 use nv_code::PtxFunction;
 use nv_code::dataflow::ByRegister;
-use ptx_syntax::{Block, Graph, Instruction, Reg};
+use ptx_syntax::{Block, Graph, Instruction, Opcode, Reg, Type};
 
 /// Limit on pairs of a block and a register that is live at its end: a hostile text could have more than fit into memory.
 /// Past it the peak is that of what is known.
@@ -73,18 +73,32 @@ impl<'a> Liveness<'a> {
         Some((at, live))
     }
 
-    /// Visits the points behind the instructions of a block, the last one first.
+    /// Visits the points behind the instructions of a block, the last one first. The copies at its end are those for the
+    /// blocks after it: for a moment a value is in several registers, which is one in the machine code.
     fn walk(&self, block: usize, alive: &mut Alive<'_>, visit: &mut dyn FnMut(usize, &Alive<'_>)) {
         let info = &self.graph.blocks[block];
         alive.clear();
         self.live_out[block].iter().for_each(|register| alive.add(*register));
+        let mut is_end = true;
         for at in (info.start as usize..info.end as usize).rev() {
             let instruction = &self.function.instructions[at];
             // A result that nothing reads takes its register all the same.
             instruction.for_each_def(&mut |register| alive.add(register));
-            visit(at, alive);
+            is_end &= is_handing_over(instruction);
+            if !is_end {
+                visit(at, alive);
+            }
             alive.pass(instruction);
         }
+    }
+}
+
+/// Whether an instruction may stand at the end of a block, where copies are: those, steps of counters, and branches.
+fn is_handing_over(instruction: &Instruction) -> bool {
+    match instruction.opcode() {
+        Opcode::Mov | Opcode::Setp | Opcode::Bra => true,
+        Opcode::Add => matches!(instruction.form.ty(), Some(Type::S32 | Type::U32 | Type::S64 | Type::U64)),
+        _ => false,
     }
 }
 
@@ -195,6 +209,16 @@ mod tests {
              st.global.f32 [%rd1], %f3;\nmov.f32 %f1, %f2;\n@%p1 bra $L;\nst.global.f32 [%rd1], %f1;",
         );
         assert_eq!(live.join(" "), "%f2 %f3");
+    }
+
+    #[test]
+    fn copies_for_the_blocks_behind_are_one_value() {
+        // `%f2` goes on in the loop, and behind it as `%f4`.
+        let (at, live) = peak(
+            "mov.f32 %f1, 0f00000000;\n$L:\nadd.f32 %f2, %f1, 0f3F800000;\nst.global.f32 [%rd1], %f2;\n\
+             mov.f32 %f1, %f2;\nmov.f32 %f4, %f2;\n@%p1 bra $L;\nst.global.f32 [%rd1], %f4;",
+        );
+        assert_eq!((at, live.join(" ").as_str()), (1, "%f2"));
     }
 
     #[test]

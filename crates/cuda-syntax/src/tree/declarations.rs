@@ -73,6 +73,11 @@ impl Declaration {
     pub fn is_in_scope(&self, offset: usize) -> bool {
         (self.scope.0..self.scope.1).contains(&offset)
     }
+
+    /// Whether the block around its declaration ends before an offset.
+    pub fn ends_before(&self, offset: usize) -> bool {
+        self.scope.1 <= offset
+    }
 }
 
 impl SyntaxTree {

@@ -305,8 +305,11 @@ fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64) {
     });
     let arrays: Vec<(Candidate, BTreeSet<usize>)> =
         arrays.map(|(candidate, score)| (candidate.clone(), score.voters.clone())).collect();
+    // The block of one ends before the other is declared, or they have none in common.
+    let ends_before = |one: &Candidate, other: &Candidate| one.1.ends_before(other.1.range.0);
     let is_apart = |one: &Candidate, other: &Candidate| {
-        one.0 != other.0 || !(one.1.is_in_scope(other.1.range.0) || other.1.is_in_scope(one.1.range.0))
+        let is_together = one.1.is_in_scope(other.1.range.0) || other.1.is_in_scope(one.1.range.0);
+        one.0 != other.0 || !is_together || ends_before(one, other) || ends_before(other, one)
     };
     for (candidate, score) in scores {
         let rivals = arrays.iter().filter(|(rival, voters)| {
@@ -343,7 +346,8 @@ fn describe(
     for (number, access) in object.accesses.iter_mut().enumerate() {
         let found = resolved.of(number, access);
         let mentioned = candidates(access, found);
-        let is_mentioned = |(tree, one): &Candidate| mentioned.iter().any(|(of, it)| of == tree && it.range == one.range);
+        let is_mentioned =
+            |(tree, one): &Candidate| mentioned.iter().any(|(of, it)| of == tree && it.range == one.range);
         access.is_of_sharing = !is_mentioned(&own) && score.rivals.iter().any(is_mentioned);
         mark_use(access, found, (*tree, declaration), trees);
         if let (None, Some((tree, declaration))) = (&access.index, &score.through) {
@@ -608,6 +612,18 @@ mod tests {
             // The deeper access of another variable is not that of this one.
             let of_other: Vec<bool> = shared.accesses.iter().map(|access| access.is_of_sharing).collect();
             assert_eq!(of_other, [false, true]);
+        });
+    }
+
+    #[test]
+    fn a_block_that_ends_before_a_declaration_shares_its_bytes() {
+        let text = "__global__ void k(float *out, int n) {\n  { float near[4];\n    out[0] = near[n]; }\n  float far[16];\n  out[1] = far[n];\n}\n";
+        Scene::new(text).ask(|it| {
+            let mut shared = object(64, vec![it.computed_load(&[at("out[0]")]), it.computed_load(&[at("out[1]")])]);
+            shared.accesses[0].loop_depth = 3;
+            let name = name_all(&mut [&mut shared], it.trees).remove(0).unwrap();
+            let of_other: Vec<bool> = shared.accesses.iter().map(|access| access.is_of_sharing).collect();
+            assert_eq!((name.name.as_str(), name.sharing.len(), of_other), ("far", 1, vec![true, false]));
         });
     }
 

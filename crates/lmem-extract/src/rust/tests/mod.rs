@@ -283,7 +283,10 @@ fn literals_that_an_unknown_text_has_too_are_told() {
         unit.shared.iter().map(|span| span.text().contains("two()")).collect::<Vec<_>>()
     };
     assert_eq!(shared(""), [false; 0]);
-    assert_eq!(shared("pub fn g(body: String) { compile_ptx(HEAD.to_string() + &body.replace(\"N\", \"4\")); }"), [true]);
+    assert_eq!(
+        shared("pub fn g(body: String) { compile_ptx(HEAD.to_string() + &body.replace(\"N\", \"4\")); }"),
+        [true]
+    );
     assert_eq!(shared("pub fn g(body: String) { compile_ptx(body.replace(\"N\", \"4\")); }"), [false; 0]);
 }
 
