@@ -218,6 +218,8 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
         let is_sized = candidate.1.bytes.is_some() && fits(candidate, score);
         is_sized && is_likely(candidate) && score.certain > 0
     });
+    // A view made by an expression, `auto sum = a + b;`, is no object where one of known size is.
+    scores.retain(|(_, declaration), _| !(is_filled && declaration.type_text == "auto" && declaration.bytes.is_none()));
     note_rivals(&mut scores, object.bytes);
     // A structure that a function gets by value has the size of its type, which any variable of the type tells.
     let is_passed_by_value = |(_, declaration): &Candidate| {
@@ -625,6 +627,17 @@ mod tests {
             let of_other: Vec<bool> = shared.accesses.iter().map(|access| access.is_of_sharing).collect();
             assert_eq!((name.name.as_str(), name.sharing.len(), of_other), ("far", 1, vec![true, false]));
         });
+    }
+
+    #[test]
+    fn what_an_expression_makes_is_not_the_array_that_it_reads() {
+        let text = "__global__ void k(float *out, int n) {\n  float a[16];\n  a[n] = out[n];\n  auto e = a;\n  out[0] = e[n];\n}\n";
+        let objects = |it: &Shown<'_>| {
+            let store = crate::access::Access { kind: nv_code::AccessKind::Store, ..it.computed_load(&[at("a[n] =")]) };
+            let load = crate::access::Access { loop_depth: 1, ..it.computed_load(&[at("out[0]")]) };
+            vec![object(64, vec![store, load])]
+        };
+        assert_eq!(named(&Scene::new(text), objects), some(&["a"]));
     }
 
     #[test]
