@@ -128,10 +128,10 @@ impl Access {
         self.elements.first().copied().or(Some(u64::from(self.width))).filter(|bytes| *bytes > 0)
     }
 
-    /// Sort key for blame: data-dependent addresses first, then induction variables, then constants; then by loop
-    /// depth, divergence, and count.
-    pub fn guilt(&self) -> (u8, u32, u8, u64) {
-        (self.class(), self.loop_depth, self.variety(), self.count)
+    /// Sort key for blame: accesses of the variable itself, not of one that shares its bytes; data-dependent addresses
+    /// first, then induction variables, then constants; then by loop depth, divergence, and count.
+    pub fn guilt(&self) -> (bool, u8, u32, u8, u64) {
+        (!self.is_of_sharing, self.class(), self.loop_depth, self.variety(), self.count)
     }
 
     /// The address class, by its dependence on run-time values.

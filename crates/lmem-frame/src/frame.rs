@@ -195,9 +195,9 @@ impl FrameObject {
         &self.stored_values
     }
 
-    /// The access to blame: one of the variable itself, a run-time index first, then the deepest and most frequent.
+    /// The access to blame: a run-time index first, then the deepest and most frequent.
     pub fn guilty(&self) -> Option<&Access> {
-        self.accesses.iter().max_by_key(|access| (!access.is_of_sharing, access.guilt()))
+        self.accesses.iter().max_by_key(|access| access.guilt())
     }
 
     /// Number of array elements, by the declared type, else by the width of the accesses.
