@@ -92,12 +92,18 @@ fn order(kind: &EscapeKind) -> u8 {
     }
 }
 
+/// The name in the source of a function of CUDA's device runtime, such as `cudaStreamCreateWithFlags`.
+fn runtime_function(name: &str) -> Option<String> {
+    name.strip_prefix("__cudaCDP2").or_else(|| name.strip_prefix("__cudaCDP")).map(|name| format!("cuda{name}"))
+}
+
 fn way(escape: &Escape) -> String {
     match &escape.kind {
-        EscapeKind::Call(name) if escape.is_external => {
-            format!("address escapes to `{}`, an external function", demangle(name))
-        }
-        EscapeKind::Call(name) => format!("address escapes to `{}`", demangle(name)),
+        EscapeKind::Call(name) => match (runtime_function(name), escape.is_external) {
+            (Some(name), _) => format!("address escapes to `{name}` of CUDA's device runtime"),
+            (None, true) => format!("address escapes to `{}`, an external function", demangle(name)),
+            (None, false) => format!("address escapes to `{}`", demangle(name)),
+        },
         EscapeKind::IndirectCall => "address escapes to an indirect call".to_string(),
         EscapeKind::Stored => "address stored to memory".to_string(),
         EscapeKind::Generic(opcode) => format!("used as a generic address (`{opcode}`)"),
@@ -123,7 +129,10 @@ fn cause(cx: &LintContext<'_>, escape: &Escape) -> Option<String> {
 }
 
 fn advice(escape: &Escape) -> &'static str {
-    match escape.kind {
+    match &escape.kind {
+        EscapeKind::Call(name) if runtime_function(name).is_some() => {
+            "the device runtime takes an address, which costs little beside the call itself"
+        }
         EscapeKind::Call(_) if escape.is_external => {
             "define the function in a header so that it can be inlined, or pass and return the value"
         }
@@ -131,5 +140,27 @@ fn advice(escape: &Escape) -> &'static str {
         EscapeKind::IndirectCall => "replace the indirect call by a `switch` over direct calls",
         EscapeKind::Stored => "keep the pointer out of memory: pass the value, or an index",
         EscapeKind::Generic(_) => "do not mix pointers to local variables with pointers to other memory",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_the_device_runtime_have_their_names_of_the_source() {
+        let escape = |function: &str| Escape {
+            kind: EscapeKind::Call(function.to_string()),
+            argument: Some((0, 2)),
+            places: Default::default(),
+            span: None,
+            is_external: true,
+            is_own: true,
+        };
+        let stream = escape("__cudaCDP2StreamCreateWithFlags");
+        assert_eq!(way(&stream), "address escapes to `cudaStreamCreateWithFlags` of CUDA's device runtime");
+        assert!(advice(&stream).starts_with("the device runtime"));
+        assert_eq!(way(&escape("_Z4keepPf")), "address escapes to `keep`, an external function");
+        assert!(advice(&escape("_Z4keepPf")).starts_with("define the function in a header"));
     }
 }

@@ -3,7 +3,7 @@
 use lmem_base::diagnostic::{Label, LocalAccess, Suggestion, Uniformity};
 use lmem_base::source::Span;
 use lmem_base::words::{MAX_LABEL, bytes, object_label};
-use lmem_frame::{Access, Address, StackObject, StackObjectKind};
+use lmem_frame::{Access, Address, Sharing, StackObject, StackObjectKind, Variable};
 use nv_code::AccessKind;
 use nv_code::dataflow::Provenance;
 
@@ -103,16 +103,27 @@ pub fn object_finding(object: &StackObject, guilty: Option<&Access>, message: St
         let traffic = (finding.loads, finding.stores);
         finding.size = Some(size);
         finding = finding.primary(Some(&variable.span), object_label(&variable.name, size, object.bytes, traffic));
-        let sharing: Vec<String> = variable.sharing.iter().map(|name| format!("`{name}`")).collect();
+        let sharing: Vec<String> = variable.sharing.iter().map(|other| named_apart(other, variable)).collect();
         if !sharing.is_empty() {
+            let verb = if sharing.len() == 1 { "shares" } else { "share" };
             finding =
-                finding.note(format!("{} shares this memory: their lifetimes do not overlap", sharing.join(", ")));
+                finding.note(format!("{} {verb} this memory: their lifetimes do not overlap", sharing.join(", ")));
         }
     }
     if let Some(Address::Computed(sources)) = guilty.map(|access| &access.address) {
         finding.uniformity = sources.uniformity();
     }
     finding
+}
+
+/// The name of a variable that shares the memory of another one; if the name alone would not tell which, with its line.
+fn named_apart(other: &Sharing, variable: &Variable) -> String {
+    let is_same = |known: &&Sharing| known.name == other.name;
+    let is_ambiguous = other.name == variable.name || variable.sharing.iter().filter(is_same).count() > 1;
+    match other.span.as_ref().filter(|_| is_ambiguous) {
+        Some(span) => format!("`{}` at {}", other.name, line_of(span, Some(&variable.span))),
+        None => format!("`{}`", other.name),
+    }
 }
 
 /// Limit on statements that are kept of an object; the hottest ones have labels.

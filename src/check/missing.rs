@@ -19,6 +19,11 @@ const FAMILIES: [(&[&str], &str); 4] = [
     (&["cudnn", "cutensor", "nccl"], "install that library of NVIDIA's, and name the folder of its headers with `-I`"),
 ];
 
+/// Starts of the names of headers that come with CUDA's tools: all that the packages of 13.5 have for programs to include,
+/// but for `sanitizer.h` and `generated_*`, which may be a project's own.
+const TOOL_HEADERS: [&str; 7] =
+    ["cufile.h", "cupti", "nvFatbin.h", "nvJitLink.h", "nvPTXCompiler.h", "nvml.h", "nvperf_"];
+
 /// The next step where the name of a header that `source` lacks says enough.
 pub fn known_step(header: &str, source: &Path) -> Option<String> {
     if let Some(library) = Library::of_header(header) {
@@ -34,6 +39,10 @@ pub fn known_step(header: &str, source: &Path) -> Option<String> {
         return Some(format!(
             "the submodule `{name}` is not checked out: `git submodule update --init {name}` does so"
         ));
+    }
+    let name = header.rsplit('/').next().unwrap_or(header);
+    if TOOL_HEADERS.iter().any(|start| name.starts_with(start)) {
+        return Some("it comes with CUDA's tools: `--toolkit PATH` takes an installed CUDA".to_string());
     }
     let family = FAMILIES.iter().find(|(starts, _)| starts.iter().any(|start| header.starts_with(start)));
     family.map(|(_, step)| (*step).to_string())

@@ -210,3 +210,41 @@ fn subject<'a>(job: &'a Job<'_>, report: &'a UnitReport) -> Option<Subject<'a>> 
         cost: report.cost,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use lmem_base::source::{SourceFile, Span};
+
+    use super::*;
+    use crate::cli::Cargo;
+    use crate::report::samples;
+
+    /// Whether an edit of a file may be written in a run with these arguments.
+    fn is_written(path: &Path, words: &[&str], has_all: bool) -> bool {
+        let Cargo::Lmem(parsed) = Cargo::parse_from(["cargo", "lmem"].iter().chain(words));
+        let mut suggestion = samples::proven().suggestions.remove(0);
+        let file = SourceFile::from_text(&path.to_string_lossy(), "int n;\n");
+        suggestion.edits.iter_mut().for_each(|edit| edit.span = Span::new(&file, 0..3));
+        let settled = BTreeSet::new();
+        Allowed { arguments: &parsed.check, settled: &settled, has_all }.shows_readers(&suggestion, &[])
+    }
+
+    #[test]
+    fn a_header_is_written_only_where_all_who_may_include_it_are_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (header, elsewhere) = (root.join("a.cuh"), root.join("sub"));
+        fs_err::create_dir(&elsewhere).unwrap();
+        let (whole, part) = (root.to_string_lossy(), elsewhere.to_string_lossy());
+        assert!(is_written(&header, &[], true));
+        assert!(is_written(&header, &[&whole], true));
+        // A unit that did not compile, those of other folders, packages and shares of a run may include it, too.
+        assert!(!is_written(&header, &[], false));
+        assert!(!is_written(&header, &[&part], true));
+        assert!(!is_written(&header, &["-p", "one"], true));
+        assert!(!is_written(&header, &["--exclude", "one"], true));
+        // Rust code has no other readers.
+        assert!(is_written(&root.join("lib.rs"), &["-p", "one"], false));
+    }
+}

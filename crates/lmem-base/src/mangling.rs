@@ -3,6 +3,9 @@
 use crate::casts::without_casts;
 use crate::inert;
 
+/// The end of the mangled name of a destructor that also frees its object.
+pub const DELETING: &str = "D0Ev";
+
 /// `running_mean<32>` for `_Z12running_meanILi32EEvPKfPfi`; a name that is not mangled is kept. Machine code can have
 /// names of any characters: those that act on a terminal or a log are replaced.
 pub fn demangle(name: &str) -> String {
@@ -18,7 +21,9 @@ fn demangled(name: &str) -> String {
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
     let symbol = cpp_demangle::Symbol::new(name).ok();
     let demangled = symbol.and_then(|symbol| symbol.demangle_with_options(&options).ok());
-    demangled.map_or_else(|| name.to_string(), |demangled| without_casts(&demangled))
+    let demangled = demangled.map_or_else(|| name.to_string(), |demangled| without_casts(&demangled));
+    // A class has both, with different figures.
+    if name.ends_with(DELETING) { format!("{demangled} (deleting)") } else { demangled }
 }
 
 /// The last template argument list `<…>` of a demangled name.
@@ -76,6 +81,8 @@ mod tests {
     fn names_of_kernels() {
         assert_eq!(demangle("_Z12running_meanILi32EEvPKfPfi"), "running_mean<32>");
         assert_eq!(demangle("_Z4packIhLj64EEvPT_"), "pack<unsigned char, 64>");
+        assert_eq!(demangle("_ZN5StoreIiED1Ev"), "Store<int>::~Store");
+        assert_eq!(demangle("_ZN5StoreIiED0Ev"), "Store<int>::~Store (deleting)");
         assert_eq!((demangle("plain").as_str(), demangle("f").as_str()), ("plain", "f"));
         assert_eq!(template_arguments("f<A<1, 2>, 32>"), ["A<1, 2>", "32"]);
         assert_eq!(bind("T", &["T".into()], &["Large".into()]), "Large");

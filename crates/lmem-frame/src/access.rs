@@ -82,6 +82,8 @@ pub struct Access {
     pub choice: Vec<ObjectKey>,
     /// Whether the access is in a function that was passed the address, not in the function that owns the object.
     pub in_callee: bool,
+    /// Whether it belongs to a variable of another lifetime that has the same bytes.
+    pub(crate) is_of_sharing: bool,
 }
 
 impl Access {
@@ -108,6 +110,7 @@ impl Access {
             loop_lines: SourceLines::default(),
             choice: Vec::new(),
             in_callee: false,
+            is_of_sharing: false,
         }
     }
 
@@ -125,10 +128,10 @@ impl Access {
         self.elements.first().copied().or(Some(u64::from(self.width))).filter(|bytes| *bytes > 0)
     }
 
-    /// Sort key for blame: data-dependent addresses first, then induction variables, then constants; then by loop
-    /// depth, divergence, and count.
-    pub fn guilt(&self) -> (u8, u32, u8, u64) {
-        (self.class(), self.loop_depth, self.variety(), self.count)
+    /// Sort key for blame: accesses of the variable itself, not of one that shares its bytes; data-dependent addresses
+    /// first, then induction variables, then constants; then by loop depth, divergence, and count.
+    pub fn guilt(&self) -> (bool, u8, u32, u8, u64) {
+        (!self.is_of_sharing, self.class(), self.loop_depth, self.variety(), self.count)
     }
 
     /// The address class, by its dependence on run-time values.

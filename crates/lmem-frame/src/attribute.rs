@@ -1,7 +1,7 @@
 //! Attribution: builds the frame of each kernel from machine code, PTX and source.
 
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 
 use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::DeclarationKind;
@@ -16,6 +16,7 @@ use crate::balance::balance;
 use crate::call_objects::Calls;
 use crate::calls::{self, Sorted};
 use crate::described::describe;
+use crate::escape;
 use crate::frame::{FrameObject, KernelFrame, SpillCheck, StackObjectKind};
 use crate::symbolize::name::{self, Variable};
 use crate::{objects, spill, stored_values};
@@ -103,8 +104,9 @@ impl Attribution<'_> {
         };
         let own = make(None, kernel.without_code());
         let callees = kernel.callees.iter().enumerate().map(|(index, callee)| {
-            let kernels = BTreeSet::from([kernel.name.clone()]);
-            KernelFrame { kernels, ..make(Some(index), callee.as_function()) }
+            let frame = make(Some(index), callee.as_function());
+            let is_caller = !frame.is_address_taken || escape::may_call(&self.facts.ptx, &kernel.name, &callee.name);
+            KernelFrame { kernels: is_caller.then(|| kernel.name.clone()).into_iter().collect(), ..frame }
         });
         let callees = callees.collect();
         (own, callees)
@@ -155,14 +157,14 @@ impl Attribution<'_> {
             let names = syntax.as_ref().map_or(&[][..], |(_, syntax)| &syntax.template_parameters);
             parameter.type_text = bind(&parameter.type_text, names, &template_arguments(&frame.name));
         }
+        raw.iter_mut().for_each(|(_, raw)| raw.stored_values.name(&parameters));
         let names = self.names(&mut raw);
-        for ((key, mut raw), named) in raw.into_iter().zip(names) {
+        for ((key, raw), named) in raw.into_iter().zip(names) {
             if !kernel.is_entry && is_parameter_of(function, &key) {
                 // Incoming arguments are in the frame of the caller.
                 incoming = incoming.or_else(|| self.calls.incoming(&raw)).filter(|_| kernel.usage.stack_frame == 0);
                 continue;
             }
-            raw.stored_values.name(&parameters);
             objects.push(self.variable_object(key, raw, named, function, &frame));
         }
         if objects.is_empty() {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::FunctionSyntax;
+use lmem_base::mangling::DELETING;
 use lmem_base::source::Span;
 use nv_code::{Location, PtxFunction, PtxModule};
 
@@ -17,9 +18,20 @@ pub struct Described {
     pub syntax: Option<(LaunchBounds, FunctionSyntax)>,
 }
 
+/// The destructors that a deleting destructor belongs to, by their mangled names.
+fn destructors(name: &str) -> Vec<String> {
+    let class = name.strip_suffix(DELETING).into_iter();
+    class.flat_map(|class| ["D1Ev", "D2Ev"].map(|kind| format!("{class}{kind}"))).collect()
+}
+
 /// Finds a function in the source.
 pub fn describe(function: &PtxFunction, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Option<Described> {
-    let location = function.locations.iter().find(|location| location.inlined_at.is_none() && location.line > 0)?;
+    let Some(location) = function.locations.iter().find(|location| location.inlined_at.is_none() && location.line > 0)
+    else {
+        // The compiler writes the destructor that also frees the object, and gives it no lines.
+        let written = destructors(&function.name).into_iter().find_map(|name| module.function(&name))?;
+        return describe(written, module, trees);
+    };
     let (tree, line) = trees.locate(module.files.get(&location.file)?, location.line)?;
     let tree = trees.tree(tree);
     let range = tree.line_range(line as usize)?;

@@ -28,6 +28,19 @@ pub fn reachable<'a, 'n>(module: &'a PtxModule, roots: impl Iterator<Item = &'n 
     found
 }
 
+/// Whether a kernel may call a function: directly, through others, or by an indirect call on the way. ptxas copies a
+/// function into the section of each kernel that has its address, such as in the vtable of an object that it makes.
+pub fn may_call(module: &PtxModule, kernel: &str, function: &str) -> bool {
+    let reached = reachable(module, std::iter::once(kernel));
+    let name = module.function(function).map_or(function, |function| &*function.name);
+    let calls_indirectly = |reached: &&PtxFunction| {
+        let mut all = reached.instructions.iter();
+        all.any(|instruction| instruction.opcode() == Opcode::Call && callee(instruction).is_none())
+    };
+    // Nothing is known of a kernel without PTX.
+    reached.is_empty() || reached.iter().any(|reached| *reached.name == *name || calls_indirectly(reached))
+}
+
 /// The callers of each function, with their arguments.
 pub struct CallSites {
     /// Callee → callers with their calls.
@@ -305,6 +318,16 @@ mod tests {
         let names: Vec<&str> =
             reachable(&module, std::iter::once("k")).iter().map(|function| &*function.name).collect();
         assert_eq!(names, ["k", "used"]);
+    }
+
+    #[test]
+    fn a_kernel_that_only_has_an_address_calls_nothing() {
+        let functions = "\n.func method()\n{\nret;\n}\n.func inner()\n{\ncall (), %rd9, (), prototype_0;\nret;\n}\n";
+        let may_call = |body: &str| may_call(&module(body, functions), "k", "method");
+        assert!(may_call("call.uni method;"));
+        assert!(may_call("call (), %rd9, (), prototype_0;"));
+        assert!(may_call("call.uni inner;"));
+        assert!(!may_call("mov.u64 %rd9, method;\nst.global.u64 [%rd8], %rd9;"));
     }
 
     #[test]

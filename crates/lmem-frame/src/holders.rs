@@ -2,16 +2,17 @@
 //! moved out of a loop. The machine code is scheduled anew, so the numbers are those of the PTX.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use cuda_syntax::tree::{DeclarationKind, Mention};
-use cuda_syntax::{SyntaxTree, SyntaxTrees};
+use cuda_syntax::tree::{Declaration, DeclarationKind, Mention};
+use cuda_syntax::{SyntaxTree, SyntaxTrees, types};
 use lmem_base::source::Span;
 use nv_code::dataflow::Flow;
 use nv_code::{PtxFunction, PtxModule};
-use ptx_syntax::{AddressBase, Block, Graph, Loop, Loops, Modifier, Opcode, Reg};
+use ptx_syntax::{AddressBase, Block, Graph, Loop, Loops, Modifier, Opcode, Operand, Reg};
 
-use crate::live_values::Values;
+use crate::live_values::{REGISTER_BYTES, Values};
+use crate::liveness::definitions;
 use crate::place::{Place, innermost};
 
 /// The peak of register pressure.
@@ -33,7 +34,7 @@ pub struct Holder {
     /// Machine registers that the values need.
     pub registers: u64,
     pub values: u64,
-    /// The first statement that computes one of the values.
+    /// The first statement that computes one of the values; `None` if it is none before the peak.
     pub since: Option<Span>,
     /// For loads that stand in a loop of the source and before it in the code: the header of the loop.
     pub hoisted_from: Option<Span>,
@@ -41,6 +42,33 @@ pub struct Holder {
 
 /// What values are told apart by: the name, the place of its declaration, and the header of the loop of loads.
 type Key = (Option<String>, Option<Span>, Option<Span>);
+
+/// Machine registers of the largest scalar.
+const SCALAR_REGISTERS: u64 = 2;
+
+/// Limit on registers that a value is copied from.
+const MAX_COPIES: usize = 64;
+
+/// The instructions that compute a register's values: of a copy, those of the register that it copies. A constant comes
+/// from nowhere, and the line of a copy is that of the code before it.
+fn computed(register: Reg, function: &PtxFunction, definitions: &[Vec<usize>]) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::from([register]);
+    let mut open = vec![register];
+    while let Some(register) = open.pop().filter(|_| seen.len() < MAX_COPIES) {
+        for at in definitions.get(register.index()).into_iter().flatten() {
+            let instruction = &function.instructions[*at];
+            let is_one = matches!(instruction.operands.first(), Some(Operand::Reg(_)));
+            match (instruction.opcode(), instruction.operands.get(1)) {
+                (Opcode::Mov, Some(Operand::Reg(from))) if is_one => open.extend(seen.insert(*from).then_some(*from)),
+                (Opcode::Mov, Some(Operand::Imm(_) | Operand::Single(_) | Operand::Double(_))) => {}
+                _ => found.push(*at),
+            }
+        }
+    }
+    found.sort_unstable();
+    found
+}
 
 /// The peak of a function; `None` if nothing is alive.
 pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Option<Peak> {
@@ -51,18 +79,12 @@ pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, tre
     };
     let graph = Graph::new(function);
     let code = Code { function, values, loops: Loops::new(&graph, &graph.dominators()), graph, flow: OnceCell::new() };
-    let mut definitions: BTreeMap<Reg, Vec<usize>> = live.iter().map(|(register, _)| (*register, Vec::new())).collect();
-    for (at, instruction) in function.instructions.iter().enumerate() {
-        instruction.for_each_def(&mut |register| {
-            if let Some(known) = definitions.get_mut(&register) {
-                known.push(at);
-            }
-        });
-    }
+    let definitions = definitions(function);
     let mut holders: BTreeMap<Key, Holder> = BTreeMap::new();
+    let mut rooms: BTreeMap<Key, u64> = BTreeMap::new();
     for (register, weight) in &live {
-        let own = definitions.get(register).map_or(&[][..], Vec::as_slice);
-        let hoisted = || match own {
+        let own = computed(*register, function, &definitions);
+        let hoisted = || match own.as_slice() {
             [only] => code.hoisted(*register, *only, &first_place, trees),
             _ => None,
         };
@@ -70,10 +92,13 @@ pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, tre
             own.iter().find_map(|at| {
                 let (place, declaration) = values.variable(*at, module, trees)?;
                 let span = place.tree(trees).span(declaration.range.0..declaration.range.1);
-                Some((Some(declaration.name), span, None))
+                let room = room(&declaration, place.tree(trees));
+                Some(((Some(declaration.name), span, None), room))
             })
         };
-        let Some(key) = hoisted().map(|(name, header)| (name, None, Some(header))).or_else(variable) else { continue };
+        let hoisted = || hoisted().map(|(name, header)| ((name, None, Some(header)), None));
+        let Some((key, room)) = hoisted().or_else(variable) else { continue };
+        rooms.extend(room.map(|room| (key.clone(), room)));
         let since = own.first().and_then(|at| first_place(*at)?.span(trees));
         let holder = holders.entry(key.clone()).or_insert(Holder {
             name: key.0,
@@ -92,10 +117,39 @@ pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, tre
             _ => {}
         }
     }
+    let span = first_place(at).and_then(|place| place.span(trees));
+    let is_later =
+        |since: &Span| span.as_ref().is_some_and(|peak| peak.file.path == since.file.path && peak.start <= since.start);
+    for (key, room) in rooms {
+        let Some(holder) = holders.get_mut(&key).filter(|holder| holder.registers > room) else { continue };
+        // Parts of its statement that others share. Of an array, they may be copies that belong to another one by now.
+        match room > SCALAR_REGISTERS {
+            true => holder.registers = room,
+            false => holder.name = None,
+        }
+    }
     let mut holders: Vec<Holder> = holders.into_values().collect();
+    for holder in &mut holders {
+        // A value from the round before of a loop.
+        holder.since = holder.since.take().filter(|since| !is_later(since));
+    }
+    // Without a name and a place there is nothing to tell.
+    holders.retain(|holder| holder.name.is_some() || holder.since.is_some() || holder.hoisted_from.is_some());
     holders.sort_by_key(|holder| std::cmp::Reverse(holder.registers));
     let registers = live.iter().map(|(_, weight)| weight.unsigned_abs()).sum();
-    Some(Peak { span: first_place(at).and_then(|place| place.span(trees)), registers, holders })
+    Some(Peak { span, registers, holders })
+}
+
+/// The machine registers that one instance of a variable takes; `None` if that is not known, or if an unrolled loop may
+/// have several.
+fn room(declaration: &Declaration, tree: &SyntaxTree) -> Option<u64> {
+    let bytes = match declaration.kind {
+        DeclarationKind::Scalar => types::size_of(&declaration.type_text),
+        DeclarationKind::Array => declaration.bytes,
+        DeclarationKind::Aggregate | DeclarationKind::Alias => None,
+    };
+    let is_one = tree.loops_around(declaration.range.0).is_empty();
+    bytes.filter(|_| is_one).map(|bytes| bytes.div_ceil(REGISTER_BYTES))
 }
 
 struct Code<'a> {
@@ -163,5 +217,38 @@ impl Code<'_> {
     fn left(&self, definition: Block, used: Block) -> Vec<Loop> {
         let around = self.loops.around(used).map(|(id, _)| id);
         around.filter(|id| !self.loops.contains(*id, definition)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cuda_syntax::Example;
+
+    use super::*;
+
+    #[test]
+    fn a_variable_has_the_room_of_its_type_unless_a_loop_repeats_it() {
+        let text = "__global__ void k(float *out, int n) {\n  double sum = 0; float row[6];\n\
+                    for (int k = 0; k < n; ++k) { float part = out[k]; sum += part * row[0]; }\n}\n";
+        let example = Example::new(text);
+        let trees = example.trees();
+        let tree = trees.get(Example::NAME).unwrap();
+        let room_of = |name: &str| {
+            let at = text.find(&format!("{name} ")).or_else(|| text.find(&format!("{name}["))).unwrap();
+            room(&tree.declaration_of(&(at..at + name.len())).unwrap(), tree)
+        };
+        assert_eq!((room_of("sum"), room_of("row"), room_of("part")), (Some(2), Some(6), None));
+    }
+
+    #[test]
+    fn copies_and_constants_compute_nothing() {
+        let module = PtxModule::parse(
+            ".visible .entry k()\n{\nmov.f32 %f1, 0f00000000;\n$L:\nadd.f32 %f2, %f1, %f3;\nmov.f32 %f1, %f2;\n\
+             @%p1 bra $L;\nst.global.f32 [%rd1], %f1;\nret;\n}\n",
+        )
+        .unwrap();
+        let function = &module.functions[0];
+        let register = function.register_named("%f1").unwrap();
+        assert_eq!(computed(register, function, &definitions(function)), [1]);
     }
 }

@@ -8,16 +8,22 @@ use std::rc::Rc;
 use cuda_syntax::tree::{Declaration, DeclarationKind, Mention};
 use cuda_syntax::{SyntaxTrees, types};
 use nv_code::dataflow::{ByRegister, uses};
-use nv_code::{PtxFunction, PtxModule};
-use ptx_syntax::{AddressBase, Graph, Instruction, Loop, Loops, Opcode, Reg, Type};
+use nv_code::{AccessKind, PtxFunction, PtxModule};
+use ptx_syntax::{AddressBase, Instruction, Opcode, Reg, Type};
 
-use crate::place::{Place, innermost};
+use crate::liveness::Liveness;
+use crate::place::{Place, innermost, places};
+use crate::symbolize::resolve::{Known, Wanted, resolve};
 
 /// Limit on register copies followed from one value.
 const MAX_COPIES: usize = 64;
 
+/// The functions of `mma.h` that write a fragment, with the numbers of their arguments.
+const WMMA_CALLS: [(&str, usize); 4] =
+    [("mma_sync", 4), ("mma_sync", 5), ("load_matrix_sync", 3), ("load_matrix_sync", 4)];
+
 /// Size of a machine register.
-const REGISTER_BYTES: u64 = 4;
+pub const REGISTER_BYTES: u64 = 4;
 
 /// Uses of the registers of a function.
 pub struct Values<'a> {
@@ -48,6 +54,9 @@ impl<'a> Values<'a> {
         trees: &SyntaxTrees<'_>,
     ) -> Option<(Place, Declaration)> {
         let defining = self.function.instructions.get(instruction)?;
+        if defining.opcode() == Opcode::Wmma {
+            return self.fragment(instruction, module, trees);
+        }
         let statement = self.statement(instruction, module, trees)?;
         let place = &statement.place;
         let region = statement.region.as_ref()?;
@@ -89,9 +98,49 @@ impl<'a> Values<'a> {
             .collect();
         targets.sort();
         targets.dedup();
-        let [only] = targets.as_slice() else { return None };
-        let declaration = (*only).clone();
-        Some((place.clone(), declaration))
+        match targets.as_slice() {
+            [only] => Some((place.clone(), (*only).clone())),
+            [] => self.pointee(instruction, module, trees),
+            _ => None,
+        }
+    }
+
+    /// The fragment that an instruction for tensor cores writes: the first argument of the functions in `mma.h`.
+    fn fragment(
+        &self,
+        instruction: usize,
+        module: &PtxModule,
+        trees: &SyntaxTrees<'_>,
+    ) -> Option<(Place, Declaration)> {
+        let statement = self.statement(instruction, module, trees)?;
+        let tree = statement.place.tree(trees);
+        let region = tree.region(statement.place.offset)?;
+        let mut calls = WMMA_CALLS.iter().filter_map(|(name, count)| tree.argument(region, name, 0, *count));
+        let argument = calls.next()?;
+        let mut mentions = tree.mentions(region).to_vec().into_iter();
+        let named = mentions.find(|mention| mention.range.start == argument.start)?;
+        (named.declaration.kind != DeclarationKind::Alias).then(|| (statement.place.clone(), named.declaration))
+    }
+
+    /// The variable of the caller that an inlined function writes through a pointer or reference.
+    fn pointee(&self, instruction: usize, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Option<(Place, Declaration)> {
+        let defining = self.function.instructions.get(instruction)?;
+        let places = places(trees, module, self.function, defining.location);
+        if places.len() < 2 {
+            return None;
+        }
+        let fits_use = |mention: &Mention, _: &Place| mention.is_written || mention.is_passed;
+        let wanted = Wanted { fits: &fits_use, is_indexed: false, kind: Some(AccessKind::Store) };
+        // Answers of other questions are for other uses.
+        let found = resolve(&places, trees, &wanted, &Known::default()).into_iter();
+        let mut found: Vec<(Place, Declaration)> = found
+            .filter(|found| found.level > 0 && !found.inner.is_empty())
+            .map(|found| (found.place, found.mention.declaration))
+            .filter(|(_, declaration)| declaration.kind.has_parts() && fits(declaration, defining))
+            .collect();
+        found.dedup();
+        let [(place, declaration)] = found.as_slice() else { return None };
+        Some((place.clone(), declaration.clone()))
     }
 
     fn statement(&self, instruction: usize, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Option<Rc<Statement>> {
@@ -154,60 +203,12 @@ impl<'a> Values<'a> {
     }
 
     /// The instruction at the peak of register pressure, and the registers that are live there, with the machine
-    /// registers that they need. The machine code is scheduled differently, so both are approximate.
+    /// registers that they need. The machine code is scheduled anew, so both are approximate.
     pub fn live_at_peak(&self) -> Option<(usize, Vec<(Reg, i64)>)> {
-        let lifetimes = self.lifetimes();
-        let peak = self.peak(&lifetimes)?;
-        let is_live =
-            |lifetime: &Option<(usize, usize)>| lifetime.is_some_and(|(start, end)| (start..end).contains(&peak));
-        let live = (0..).map(Reg).zip(&lifetimes).filter(|(_, lifetime)| is_live(lifetime));
-        let live = live.map(|(register, _)| (register, self.machine_registers(register)));
+        let weight = |register: Reg| self.machine_registers(register);
+        let (peak, live) = Liveness::new(self.function, &self.uses).peak(&weight)?;
+        let live = live.into_iter().map(|register| (register, weight(register)));
         Some((peak, live.filter(|(_, weight)| *weight > 0).collect()))
-    }
-
-    /// The instruction at the peak of register pressure.
-    fn peak(&self, lifetimes: &[Option<(usize, usize)>]) -> Option<usize> {
-        let mut changes = vec![0i64; self.function.instructions.len() + 1];
-        for (register, lifetime) in (0..).map(Reg).zip(lifetimes) {
-            let Some((start, end)) = *lifetime else { continue };
-            let weight = self.machine_registers(register);
-            changes[start] += weight;
-            changes[end] -= weight;
-        }
-        let mut alive = 0;
-        let mut peak = None;
-        for (index, change) in changes.iter().take(self.function.instructions.len()).enumerate() {
-            alive += change;
-            if peak.is_none_or(|(most, _)| alive > most) {
-                peak = Some((alive, index));
-            }
-        }
-        peak.map(|(_, index)| index)
-    }
-
-    /// The live range of each register, from the first definition to the last use. A value defined before a loop and
-    /// used in it is live until the loop ends.
-    fn lifetimes(&self) -> Vec<Option<(usize, usize)>> {
-        let mut lifetimes: Vec<Option<(usize, usize)>> = vec![None; self.function.registers.len()];
-        for (index, instruction) in self.function.instructions.iter().enumerate() {
-            instruction.for_each_def(&mut |register| {
-                lifetimes[register.index()].get_or_insert((index, index)).1 = index;
-            });
-        }
-        let graph = Graph::new(self.function);
-        let loops = Loops::new(&graph, &graph.dominators());
-        let ranges = ranges(&graph, &loops);
-        for (register, lifetime) in (0..).map(Reg).zip(&mut lifetimes) {
-            let Some((start, end)) = lifetime else { continue };
-            for at in self.uses.of(register) {
-                let block = graph.block_of(*at);
-                let around = block.into_iter().flat_map(|block| loops.around(block));
-                // Outer loops begin earlier.
-                let around = around.map(|(id, _)| ranges[id.index()]).take_while(|(first, _)| *start < *first);
-                *end = around.map(|(_, last)| last).chain([*end, *at]).max().unwrap_or(*end);
-            }
-        }
-        lifetimes
     }
 
     /// Number of machine registers for a PTX register, by type.
@@ -219,16 +220,6 @@ impl<'a> Values<'a> {
             None => registers_of(&register.name),
         }
     }
-}
-
-/// First and last instruction of each loop.
-fn ranges(graph: &Graph, loops: &Loops) -> Vec<(usize, usize)> {
-    let last_of = |id: Loop| {
-        let latches = loops.all[id.index()].latches.iter();
-        latches.map(|latch| graph.block(*latch).end as usize - 1).max().unwrap_or(0)
-    };
-    let header = |id: Loop| graph.block(loops.all[id.index()].header).start as usize;
-    (0..).map(Loop).take(loops.all.len()).map(|id| (header(id), last_of(id))).collect()
 }
 
 fn is_address(instruction: &Instruction, register: Reg) -> bool {
@@ -278,30 +269,6 @@ mod tests {
 
     fn module(body: &str) -> PtxModule {
         PtxModule::parse(&format!(".visible .entry k()\n{{\n{body}\n\tret;\n}}\n")).unwrap()
-    }
-
-    #[test]
-    fn the_peak_is_where_most_is_alive() {
-        let module = module(
-            "mov.u32 %r1, %tid.x;\nadd.s32 %r2, %r1, 1;\nadd.s32 %r3, %r1, 2;\nadd.s32 %r4, %r2, %r3;\n\
-             st.global.u32 [%rd1], %r4;",
-        );
-        let function = &module.functions[0];
-        let (at, live) = Values::new(function).live_at_peak().unwrap();
-        let names: Vec<&str> = live.iter().map(|(register, _)| &*function.register(*register).name).collect();
-        assert_eq!((at, names), (1, vec!["%r1", "%r2"]));
-    }
-
-    #[test]
-    fn values_from_before_a_loop_live_through_it() {
-        let module = module(
-            "mov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\n$L:\nadd.s32 %r3, %r1, %r2;\nst.global.u32 [%rd1], %r3;\n\
-             add.s32 %r2, %r2, 1;\nsetp.lt.s32 %p1, %r2, 9;\n@%p1 bra $L;",
-        );
-        let values = Values::new(&module.functions[0]);
-        let lifetime = |name: &str| values.lifetimes()[values.function.register_named(name).unwrap().index()];
-        assert_eq!(lifetime("%r1"), Some((0, 6)));
-        assert_eq!(lifetime("%r3"), Some((2, 3)));
     }
 
     #[test]

@@ -13,9 +13,10 @@ use ptx_syntax::{AddressBase, Modifier, Opcode, Operand};
 
 use super::access::{Access, Address, ObjectKey, RawObject, same_place};
 use super::escape::{self, CallSites};
-use super::{stored_values, unroll_remainder};
+use super::{stored_values, unroll_remainder, wide_accesses};
 use crate::place::{Place, Places, places, places_of_lines};
 use crate::symbolize::byval_copies;
+use crate::wide_accesses::WideAccess;
 
 /// Limit on nested calls in the math library.
 const MAX_LIBRARY_LEVELS: usize = 8;
@@ -26,6 +27,8 @@ pub struct Objects {
     pub objects: BTreeMap<ObjectKey, RawObject>,
     /// Accesses without an object, by the callee in whose frame they are.
     pub stray: BTreeMap<Option<usize>, Vec<Access>>,
+    /// Accesses that may go to several objects.
+    wide: Vec<WideAccess>,
 }
 
 /// Groups the accesses of a kernel and its callees by object, without spills.
@@ -51,6 +54,7 @@ pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, 
         object.accesses = merge(std::mem::take(&mut object.accesses));
     }
     join_elements(&mut objects.objects, trees);
+    wide_accesses::share(&objects.wide, module, &flows, trees, &mut objects.objects);
     tell_choices(&mut objects.objects);
     byval_copies::fill(&flows, &mut objects.objects);
     unroll_remainder::mark(&mut objects.objects);
@@ -131,6 +135,7 @@ fn place_access(
     };
     let keys = escape::owners(flow, &pointer.roots, calls, flows);
     let callee = access.callee;
+    let wide = WideAccess::new(access, flow, index);
     let origins = match &kind {
         Address::Constant => Some(BTreeSet::new()),
         Address::Induction(_) => unroll_remainder::origins_of_lengths(flow, &pointer.index, index),
@@ -153,6 +158,7 @@ fn place_access(
     if keys.is_empty() {
         return objects.stray.entry(callee).or_default().push(access);
     }
+    objects.wide.extend(wide);
     for key in keys {
         let in_callee = *key.function != *flow.function.name;
         let object = objects.objects.entry(key).or_default();

@@ -99,7 +99,7 @@ pub fn fill(
 }
 
 /// The object that contains an offset.
-fn holder(objects: &BTreeMap<ObjectKey, RawObject>, wanted: &ObjectKey) -> Option<ObjectKey> {
+pub fn holder(objects: &BTreeMap<ObjectKey, RawObject>, wanted: &ObjectKey) -> Option<ObjectKey> {
     let (key, object) = objects.range(..=wanted).next_back()?;
     let is_inside = key.function == wanted.function
         && key.variable == wanted.variable

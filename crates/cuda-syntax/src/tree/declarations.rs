@@ -73,6 +73,11 @@ impl Declaration {
     pub fn is_in_scope(&self, offset: usize) -> bool {
         (self.scope.0..self.scope.1).contains(&offset)
     }
+
+    /// Whether the block around its declaration ends before an offset.
+    pub fn ends_before(&self, offset: usize) -> bool {
+        self.scope.1 <= offset
+    }
 }
 
 impl SyntaxTree {
@@ -151,9 +156,20 @@ impl SyntaxTree {
         let is_parameter = node.is_parameter();
         for declarator in node.fields(Field::Declarator) {
             let right = node.field(Field::Right).filter(|_| node.kind() == Kind::ForRangeLoop);
+            if declarator.kind() == Kind::FunctionDeclarator && !self.is_construction(declarator, declarations) {
+                continue;
+            }
             let declaration = self.declarator(declarator, type_node, scope, right, is_parameter, with_sizes);
             declarations.extend(declaration.map(|declaration| self.qualified(declaration, declarator, is_volatile)));
         }
+    }
+
+    /// Whether a declarator declares a variable with arguments. The grammar takes `Stack stack(memory, n);` for a function
+    /// with parameters of the types `memory` and `n`, which `known` shows to be variables.
+    fn is_construction(&self, declarator: Node<'_>, known: &[Declaration]) -> bool {
+        let mut arguments = declarator.field(Field::Parameters).into_iter().flat_map(Node::named_children).peekable();
+        let is_variable = |name: &str| known.iter().any(|declaration| declaration.name == name);
+        arguments.peek().is_some() && arguments.all(|argument| is_variable(self.slice(argument)))
     }
 
     fn declarator(
@@ -180,7 +196,8 @@ impl SyntaxTree {
                 }
                 Kind::PointerDeclarator | Kind::ReferenceDeclarator => is_alias = true,
                 Kind::ParenthesizedDeclarator | Kind::AttributedDeclarator => {}
-                // Functions, structured bindings and other declarators.
+                Kind::FunctionDeclarator if node == declarator => initializer = node.field(Field::Parameters),
+                // Structured bindings and other declarators.
                 _ => return None,
             }
             node = node.field(Field::Declarator).or_else(|| node.named_child(0))?;
@@ -278,6 +295,23 @@ fn scope_of(node: Node<'_>, function: Node<'_>) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::super::tests::tree;
+    use crate::Example;
+
+    #[test]
+    fn a_variable_with_arguments_is_no_function() {
+        let names = |statement: &str| {
+            let example = Example::new(&format!("__global__ void k(float *memory, int n) {{\n{statement}\n}}\n"));
+            let trees = example.trees();
+            let tree = trees.get(Example::NAME).unwrap();
+            let function = super::super::functions::enclosing_function(tree.node_at(45).unwrap()).unwrap();
+            let names = tree.declarations(function).into_iter().map(|declaration| declaration.name);
+            names.skip(2).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names("Stack<Item, DEPTH, THREADS> stack(memory, n);"), "stack");
+        assert_eq!(names("Stack stack(memory, n);"), "stack");
+        assert_eq!(names("float weigh(Item, Item);"), "");
+        assert_eq!(names("float weigh();"), "");
+    }
 
     #[test]
     fn declarations_know_type_and_size() {

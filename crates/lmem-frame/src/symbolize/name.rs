@@ -32,7 +32,15 @@ pub struct Variable {
     /// The name in the declaration.
     pub span: Span,
     /// Other variables in the same bytes, whose lifetimes do not overlap: for example those of two inlined functions.
-    pub sharing: Vec<String>,
+    pub sharing: Vec<Sharing>,
+}
+
+/// A variable that shares the bytes of another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sharing {
+    pub name: String,
+    /// The name in the declaration.
+    pub span: Option<Span>,
 }
 
 /// Symbolizes the objects of a function, in frame order, and marks the uses of the variables in their accesses. An
@@ -155,7 +163,13 @@ fn winners(
         kind => kind,
     };
     let best_kind = winners.iter().map(kind).min();
-    winners.retain(|winner| Some(kind(winner)) == best_kind);
+    // Without an index, an array in them is no more in memory than a scalar whose address is taken: `{table, &count}`.
+    let is_indexed = winners.iter().any(|(_, score)| score.is_indexed);
+    let is_addressed = |((_, declaration), score): &Winner| {
+        let is_scalar = declaration.kind == DeclarationKind::Scalar && score.is_passed;
+        is_scalar && !is_indexed && best_kind == Some(DeclarationKind::Array)
+    };
+    winners.retain(|winner| Some(kind(winner)) == best_kind || is_addressed(winner));
     // With padding, several sizes fit; the one with the least padding is preferred.
     let padding = |((_, declaration), score): &Winner| {
         let part = fitting(declaration, &score.members, object.bytes);
@@ -195,8 +209,12 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
         declaration.kind != DeclarationKind::Aggregate && declaration.bytes.is_some_and(|bytes| bytes < object.bytes)
     };
     // A parameter is read in place. Only a copied parameter is an object, and the copy has its values.
-    let is_copied = matches!(object.stored_values, StoredValues::Parameter(_));
-    let is_likely = |candidate: &Candidate| is_copied || !candidate.1.is_parameter;
+    let unlikely: BTreeSet<Candidate> = scores
+        .iter()
+        .filter(|(candidate, score)| candidate.1.is_parameter && !may_be_copy(object, candidate, score, trees))
+        .map(|(candidate, _)| candidate.clone())
+        .collect();
+    let is_likely = |candidate: &Candidate| !unlikely.contains(candidate);
     // Variables that share memory are used by different statements. The one with the run-time index is to blame. It may
     // be smaller than the object, but only if it is the only such candidate. No variable of the object's full size may
     // have an index too.
@@ -204,6 +222,8 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
         let is_sized = candidate.1.bytes.is_some() && fits(candidate, score);
         is_sized && is_likely(candidate) && score.certain > 0
     });
+    // A view made by an expression, `auto sum = a + b;`, is no object where one of known size is.
+    scores.retain(|(_, declaration), _| !(is_filled && declaration.type_text == "auto" && declaration.bytes.is_none()));
     note_rivals(&mut scores, object.bytes);
     // A structure that a function gets by value has the size of its type, which any variable of the type tells.
     let is_passed_by_value = |(_, declaration): &Candidate| {
@@ -212,6 +232,8 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
             && declaration.kind == DeclarationKind::Aggregate
             && size().is_some_and(|size| size_fits(Some(size), bytes_of_object))
     };
+    // Nothing tells of a parameter of unknown size that is not copied: a structure of pointers is only read beside.
+    let may_be_read = |candidate: &Candidate| is_likely(candidate) || candidate.1.bytes.is_some();
     let smaller = scores.keys().filter(|candidate| of_guilty.contains(candidate) && fits_in(candidate)).count();
     let steps: [Test<'_>; 6] = [
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && is_likely(candidate),
@@ -219,9 +241,9 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
         &|candidate, _| {
             smaller == 1 && !is_filled && of_guilty.contains(candidate) && fits_in(candidate) && is_likely(candidate)
         },
-        &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score),
+        &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && may_be_read(candidate),
         &|candidate, score| fits(candidate, score) && is_likely(candidate),
-        &|candidate, score| fits(candidate, score),
+        &|candidate, score| fits(candidate, score) && may_be_read(candidate),
     ];
     for step in steps {
         if scores.iter().any(|(candidate, score)| step(candidate, score)) {
@@ -230,6 +252,16 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
         }
     }
     BTreeMap::new()
+}
+
+/// Whether a parameter may be copied to the object. A kernel's own parameter must be the one that the values come from:
+/// a variable of the kernel may begin with another one, such as a buffer. A parameter of an inlined function has the
+/// values of any argument.
+fn may_be_copy(object: &RawObject, (tree, declaration): &Candidate, score: &Score, trees: &SyntaxTrees<'_>) -> bool {
+    let StoredValues::Parameter(copy) = &object.stored_values else { return false };
+    let own = copy.parameter.as_ref().filter(|_| score.is_own);
+    let (start, end) = declaration.range;
+    own.is_none_or(|own| trees.tree(*tree).span(start..end).as_ref() == Some(&own.span))
 }
 
 /// Replaces views, spans and closures by the arrays behind them: a variable smaller than the object is not the object. A
@@ -279,8 +311,11 @@ fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64) {
     });
     let arrays: Vec<(Candidate, BTreeSet<usize>)> =
         arrays.map(|(candidate, score)| (candidate.clone(), score.voters.clone())).collect();
+    // The block of one ends before the other is declared, or they have none in common.
+    let ends_before = |one: &Candidate, other: &Candidate| one.1.ends_before(other.1.range.0);
     let is_apart = |one: &Candidate, other: &Candidate| {
-        one.0 != other.0 || !(one.1.is_in_scope(other.1.range.0) || other.1.is_in_scope(one.1.range.0))
+        let is_together = one.1.is_in_scope(other.1.range.0) || other.1.is_in_scope(one.1.range.0);
+        one.0 != other.0 || !is_together || ends_before(one, other) || ends_before(other, one)
     };
     for (candidate, score) in scores {
         let rivals = arrays.iter().filter(|(rival, voters)| {
@@ -303,11 +338,11 @@ fn type_bytes(type_text: &str, trees: &SyntaxTrees<'_>) -> Option<u64> {
 fn describe(
     object: &mut RawObject,
     resolved: &Resolved<'_>,
-    (tree, declaration): Candidate,
+    own: Candidate,
     score: &Score,
     trees: &SyntaxTrees<'_>,
 ) -> Option<Variable> {
-    let (tree, declaration) = (&tree, &declaration);
+    let (tree, declaration) = (&own.0, &own.1);
     let part = fitting(declaration, &score.members, object.bytes);
     // Among variables that share the bytes, a smaller one cannot claim all of them.
     if part.is_none() && !score.rivals.is_empty() {
@@ -316,6 +351,10 @@ fn describe(
     let part = part.unwrap_or_else(|| Part::whole(declaration));
     for (number, access) in object.accesses.iter_mut().enumerate() {
         let found = resolved.of(number, access);
+        let mentioned = candidates(found);
+        let is_mentioned =
+            |(tree, one): &Candidate| mentioned.iter().any(|(of, it)| of == tree && it.range == one.range);
+        access.is_of_sharing = !is_mentioned(&own) && score.rivals.iter().any(is_mentioned);
         mark_use(access, found, (*tree, declaration), trees);
         if let (None, Some((tree, declaration))) = (&access.index, &score.through) {
             mark_use(access, found, (*tree, declaration), trees);
@@ -330,8 +369,13 @@ fn describe(
         initializer: score.initializer.clone(),
         bytes: part.bytes,
         span: score.span.clone()?,
-        sharing: score.rivals.iter().map(|(_, rival)| rival.name.clone()).collect(),
+        sharing: score.rivals.iter().map(|rival| shared_with(rival, trees)).collect(),
     })
+}
+
+fn shared_with((tree, rival): &Candidate, trees: &SyntaxTrees<'_>) -> Sharing {
+    let (start, end) = rival.range;
+    Sharing { name: rival.name.clone(), span: trees.tree(*tree).span(start..end) }
 }
 
 /// The `volatile` member of the variable's type, if the object has volatile accesses.
@@ -363,7 +407,7 @@ pub fn declared(object: &RawObject, trees: &SyntaxTrees<'_>) -> Option<Declarati
 mod tests {
     use super::super::scene::{Scene, Shown, at, object};
     use super::*;
-    use crate::access::ParameterCopy;
+    use crate::access::{Parameter, ParameterCopy};
 
     /// The names of objects built from a scene.
     fn named(scene: &Scene, objects: impl FnOnce(&Shown<'_>) -> Vec<RawObject>) -> Vec<Option<String>> {
@@ -465,6 +509,19 @@ mod tests {
         assert_eq!(named(&scene, library), some(&[""]));
     }
 
+    /// A copy of a parameter that the source does not name.
+    fn copy_of(number: usize) -> ParameterCopy {
+        ParameterCopy {
+            number,
+            parameter: None,
+            offset: Some(0),
+            bytes: 32,
+            is_whole: true,
+            writes: Vec::new(),
+            may_be_written: false,
+        }
+    }
+
     #[test]
     fn a_parameter_is_an_object_only_where_it_is_copied() {
         let scene = Scene::new(
@@ -476,16 +533,42 @@ mod tests {
                 vec![RawObject { stored_values, ..known }]
             })
         };
-        let copy = ParameterCopy {
-            number: 0,
-            parameter: None,
-            offset: Some(0),
-            bytes: 32,
-            is_whole: true,
-            writes: Vec::new(),
-            may_be_written: false,
+        assert_eq!(of(StoredValues::Parameter(copy_of(0))), some(&["taps.w"]));
+    }
+
+    #[test]
+    fn a_variable_that_begins_with_a_parameter_is_not_another_parameter() {
+        let text =
+            "__global__ void k(float *buffer, Pair i, int n) {\n  Out result{buffer, n};\n  put(result, i);\n}\n";
+        let scene = Scene::new(text).with_variable(("result", "Out", 16), "  Out result", &[]);
+        let of = |number: usize, at: &str| {
+            named(&scene, |it| {
+                let start = text.find(at).unwrap();
+                let span = it.trees.tree(it.tree).span(start..start + 1).unwrap();
+                let parameter = Parameter { name: "p".into(), type_text: "P".into(), span };
+                let copy = ParameterCopy { parameter: Some(parameter), ..copy_of(number) };
+                let escapes = vec![
+                    it.passed("_Z3putR3OutR4Pair", (0, 2), &[super::super::scene::at("put(")]),
+                    it.passed("_Z3putR3OutR4Pair", (1, 2), &[super::super::scene::at("put(")]),
+                ];
+                let stored_values = StoredValues::Parameter(copy);
+                vec![RawObject { stored_values, escapes, ..object(16, Vec::new()) }]
+            })
         };
-        assert_eq!(of(StoredValues::Parameter(copy)), some(&["taps.w"]));
+        assert_eq!(of(0, "buffer,"), some(&["result"]));
+        assert_eq!(of(1, "i, int"), some(&["i"]));
+    }
+
+    #[test]
+    fn a_structure_of_pointers_beside_a_smaller_array_is_not_the_object() {
+        // `near` has the bytes of `far`, which lives later.
+        let text = "__global__ void k(Weights weights, float *out, int n) {\n  float far[16];\n  { float near[4];\n    out[0] = near[n] * weights.w[n]; }\n  out[1] = far[n + 1];\n}\n";
+        let objects = |it: &Shown<'_>| {
+            let mut shared = object(64, vec![it.computed_load(&[at("out[0]")]), it.computed_load(&[at("out[1]")])]);
+            shared.accesses[0].loop_depth = 2;
+            vec![shared]
+        };
+        assert_eq!(named(&Scene::new(text), objects), some(&["far"]));
     }
 
     #[test]
@@ -529,8 +612,36 @@ mod tests {
             let mut shared = object(32, vec![it.computed_load(&[at("out[0]")]), it.computed_load(&[at("out[1]")])]);
             shared.accesses[0].loop_depth = 1;
             let name = name_all(&mut [&mut shared], it.trees).remove(0).unwrap();
-            assert_eq!((name.name.as_str(), name.sharing.as_slice()), ("a", &["b".to_string()][..]));
+            let [other] = name.sharing.as_slice() else { panic!("{:?}", name.sharing) };
+            let line = other.span.as_ref().map(Span::start_line);
+            assert_eq!((name.name.as_str(), other.name.as_str(), line), ("a", "b", Some(4)));
+            // The deeper access of another variable is not that of this one.
+            let of_other: Vec<bool> = shared.accesses.iter().map(|access| access.is_of_sharing).collect();
+            assert_eq!(of_other, [false, true]);
         });
+    }
+
+    #[test]
+    fn a_block_that_ends_before_a_declaration_shares_its_bytes() {
+        let text = "__global__ void k(float *out, int n) {\n  { float near[4];\n    out[0] = near[n]; }\n  float far[16];\n  out[1] = far[n];\n}\n";
+        Scene::new(text).ask(|it| {
+            let mut shared = object(64, vec![it.computed_load(&[at("out[0]")]), it.computed_load(&[at("out[1]")])]);
+            shared.accesses[0].loop_depth = 3;
+            let name = name_all(&mut [&mut shared], it.trees).remove(0).unwrap();
+            let of_other: Vec<bool> = shared.accesses.iter().map(|access| access.is_of_sharing).collect();
+            assert_eq!((name.name.as_str(), name.sharing.len(), of_other), ("far", 1, vec![true, false]));
+        });
+    }
+
+    #[test]
+    fn what_an_expression_makes_is_not_the_array_that_it_reads() {
+        let text = "__global__ void k(float *out, int n) {\n  float a[16];\n  a[n] = out[n];\n  auto e = a;\n  out[0] = e[n];\n}\n";
+        let objects = |it: &Shown<'_>| {
+            let store = crate::access::Access { kind: nv_code::AccessKind::Store, ..it.computed_load(&[at("a[n] =")]) };
+            let load = crate::access::Access { loop_depth: 1, ..it.computed_load(&[at("out[0]")]) };
+            vec![object(64, vec![store, load])]
+        };
+        assert_eq!(named(&Scene::new(text), objects), some(&["a"]));
     }
 
     #[test]
@@ -543,6 +654,24 @@ mod tests {
             })
         };
         assert_eq!(of(false), some(&["b"]));
+    }
+
+    #[test]
+    fn a_scalar_beside_an_array_that_fits_as_well() {
+        let text = "__global__ void k(float *out, int n) {\n  float low[1] = {0}, high = 1;\n  float *both[2] = {low, &high};\n  keep(both);\n}\n";
+        let objects = |it: &Shown<'_>| {
+            let stored = || RawObject {
+                escapes: vec![crate::access::Escape {
+                    kind: crate::access::EscapeKind::Stored,
+                    argument: None,
+                    ..it.passed("", (0, 0), &[at("float *both")])
+                }],
+                ..object(4, vec![it.store(&[at("float low")])])
+            };
+            // The last one has padding.
+            vec![stored(), RawObject { bytes: 12, ..stored() }]
+        };
+        assert_eq!(named(&Scene::new(text), objects), some(&["low", "high"]));
     }
 
     #[test]

@@ -89,7 +89,11 @@ pub fn votes(object: &RawObject, resolved: &Resolved<'_>) -> BTreeMap<Candidate,
     // Statements of a callee mention the callee's own variables.
     for (number, access) in object.accesses.iter().enumerate().filter(|(_, access)| !access.in_callee) {
         let found = resolved.of(number, access);
-        for found in found.iter().filter(|found| access.is_computed() && !found.mention.indices.is_empty()) {
+        // An inlined function may have the index: `row[k]` for an array that it is given as `row`.
+        let is_indexed = |found: &&Found| {
+            !found.mention.indices.is_empty() || found.inner.iter().any(|inner| !inner.indices.is_empty())
+        };
+        for found in found.iter().filter(|_| access.is_computed()).filter(is_indexed) {
             let candidate = (found.place.tree, found.mention.declaration.clone());
             scores.entry(candidate).or_default().voters.insert(number);
         }

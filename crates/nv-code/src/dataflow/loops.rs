@@ -1,5 +1,8 @@
 //! Natural loops of a PTX function: a header that dominates the source of a back edge to it, and all blocks in between.
 
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
 use ptx_syntax::{Block, Graph, Loop, Loops, Opcode, Operand};
 
 use super::flow::Flow;
@@ -26,10 +29,14 @@ pub struct PtxLoops {
     exits: Vec<Vec<usize>>,
     /// By instruction: the innermost loop around it.
     innermost: Vec<Option<Loop>>,
+    graph: Rc<Graph>,
 }
 
+/// Limit on the blocks of a loop that are searched for a way around some of them.
+const MAX_BLOCKS: usize = 4096;
+
 impl PtxLoops {
-    pub fn new(function: &PtxFunction, graph: &Graph) -> Self {
+    pub fn new(function: &PtxFunction, graph: &Rc<Graph>) -> Self {
         let loops = Loops::new(graph, &graph.dominators());
         let innermost = (0..function.instructions.len())
             .map(|at| graph.block_of(at).and_then(|block| loops.innermost(block)))
@@ -44,7 +51,7 @@ impl PtxLoops {
                 }
             }
         }
-        Self { loops, exits, innermost }
+        Self { loops, exits, innermost, graph: Rc::clone(graph) }
     }
 
     /// The number of loops.
@@ -81,6 +88,25 @@ impl PtxLoops {
     /// The innermost loop that contains both instructions.
     pub fn innermost_with(&self, one: usize, other: usize) -> Option<Loop> {
         self.around(one).find(|id| self.contains(*id, other))
+    }
+
+    /// Whether every round of a loop passes one of some instructions. A loop too large to search counts as one that does.
+    pub fn passes_in_every_round(&self, id: Loop, steps: &BTreeSet<usize>) -> bool {
+        let info = &self.loops.all[id.index()];
+        let passing: BTreeSet<Block> = steps.iter().filter_map(|step| self.graph.block_of(*step)).collect();
+        let mut seen = BTreeSet::from([info.header]);
+        let mut open = vec![info.header];
+        while let Some(block) = open.pop().filter(|_| seen.len() < MAX_BLOCKS) {
+            if passing.contains(&block) {
+                continue;
+            }
+            if info.latches.contains(&block) {
+                return false;
+            }
+            let next = self.graph.block(block).successors.iter();
+            open.extend(next.filter(|next| self.loops.contains(id, **next) && seen.insert(**next)));
+        }
+        true
     }
 
     /// The branches that leave a loop.

@@ -274,6 +274,23 @@ fn one_text_is_one_unit_for_each_set_of_options() {
 }
 
 #[test]
+fn literals_that_an_unknown_text_has_too_are_told() {
+    let shared = |more: &str| {
+        let code = "const HEAD: &str = \"__device__ int two() { return 2; }\\n\"; \
+                    fn f() { compile_ptx(HEAD.to_string() + \"__global__ void k() {}\"); }";
+        let extraction = of_text(&format!("{code} {more}"));
+        let [unit] = extraction.units.as_slice() else { panic!("{:?}", units(&extraction)) };
+        unit.shared.iter().map(|span| span.text().contains("two()")).collect::<Vec<_>>()
+    };
+    assert_eq!(shared(""), [false; 0]);
+    assert_eq!(
+        shared("pub fn g(body: String) { compile_ptx(HEAD.to_string() + &body.replace(\"N\", \"4\")); }"),
+        [true]
+    );
+    assert_eq!(shared("pub fn g(body: String) { compile_ptx(body.replace(\"N\", \"4\")); }"), [false; 0]);
+}
+
+#[test]
 fn plain_files_are_units() {
     let folder = tree(&[("a.cu", "a"), ("b.ptx", "b")]);
     let extraction = of_folder(&folder, &["a.cu", "b.ptx"]);

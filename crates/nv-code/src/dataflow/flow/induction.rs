@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ptx_syntax::{Opcode, Operand, Reg};
+use ptx_syntax::{Loop, Opcode, Operand, Reg};
 
 use super::Flow;
 use crate::dataflow::flow::operands::constant;
@@ -21,7 +21,8 @@ struct WayBack {
 
 impl Flow<'_> {
     /// The instructions that step an induction variable: on every path round the loop they add the same constant. A value
-    /// that some rounds start anew is none: `if (at == 64) at = 0;`.
+    /// that some rounds start anew is none: `if (at == 64) at = 0;`. Neither is one that some rounds leave as it is:
+    /// `if (is_new) list[count++] = value;`.
     pub fn induction(&self, register: Reg, definitions: &[usize]) -> Option<BTreeSet<usize>> {
         let mut steps = BTreeSet::new();
         let mut starts = Vec::new();
@@ -43,9 +44,10 @@ impl Flow<'_> {
             steps.insert(way.step);
             open.extend(way.before.iter());
         }
-        let mut loops = steps.iter().filter_map(|step| self.loops.innermost(*step));
-        let is_reset = loops.any(|id| starts.iter().any(|start| self.loops.contains(id, *start)));
-        (distance.is_some() && !is_reset).then_some(steps)
+        let loops: BTreeSet<Loop> = steps.iter().filter_map(|step| self.loops.innermost(*step)).collect();
+        let is_reset = |id: &Loop| starts.iter().any(|start| self.loops.contains(*id, *start));
+        let is_counter = |id: &Loop| !is_reset(id) && self.loops.passes_in_every_round(*id, &steps);
+        (distance.is_some() && loops.iter().all(is_counter)).then_some(steps)
     }
 
     /// Follows moves and additions of constants from a definition back to the same register in the previous iteration.
@@ -158,6 +160,26 @@ mod tests {
         assert!(index_with("mov.u32 %r7, 0;").induction);
         let cursor = index_with("mov.u32 %r1, 0;");
         assert!(!cursor.induction && cursor.is_data(), "{cursor:?}");
+    }
+
+    /// The only local store of a loop that appends at `%r1`, where `%p1` holds or, with `other`, also elsewhere.
+    fn list_with(other: &str) -> Provenance {
+        let function = function(&format!(
+            "add.u64 %rd1, %SPL, 0;\nmov.u32 %r1, 0;\nmov.u32 %r2, 0;\n$L1:\nld.global.u32 %r3, [%rd9];\n\
+             setp.eq.s32 %p2, %r3, 0;\n@%p2 bra $L2;\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n\
+             st.local.u32 [%rd3], %r3;\nadd.s32 %r1, %r1, 1;\nbra.uni $L3;\n$L2:\n{other}\n$L3:\n\
+             add.s32 %r2, %r2, 1;\nsetp.lt.s32 %p1, %r2, %n;\n@%p1 bra $L1;",
+        ));
+        let flow = Flow::new(&function);
+        let at = function.instructions.iter().position(Instruction::is_local_access).unwrap();
+        flow.pointer(function.instructions[at].address().unwrap(), at).index
+    }
+
+    #[test]
+    fn a_list_that_not_every_round_appends_to_has_no_counter() {
+        let sometimes = list_with("mov.u32 %r7, 0;");
+        assert!(!sometimes.induction && sometimes.is_data() && sometimes.loop_carried, "{sometimes:?}");
+        assert!(list_with("add.s32 %r1, %r1, 1;").induction);
     }
 
     #[test]
