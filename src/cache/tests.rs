@@ -101,6 +101,26 @@ fn files_that_change_during_a_compilation_leave_no_entry() {
     assert_eq!(workspace.cache().get(&key()), None);
 }
 
+/// What an editor does that saves while a check runs: the new version is older than the compiler's start.
+#[test]
+fn files_that_were_replaced_before_the_compiler_read_them_leave_no_entry() {
+    let workspace = workspace();
+    let unit = workspace.unit("int main_unit;", &[]);
+    workspace.write("a.cu", "int other;");
+    workspace.put_of(&unit, &workspace.artifacts());
+    assert_eq!(workspace.cache().get(&key()), None);
+    // The header was hashed for another unit before.
+    workspace.write("a.cu", "int main_unit;");
+    let cache = workspace.cache();
+    assert!(cache.hashes.of(&workspace.header).is_some());
+    let new = workspace.write("new.cuh", "int y;");
+    fs_err::rename(new, &workspace.header).unwrap();
+    cache.put(origin(&key(), &unit), &workspace.artifacts(), later()).unwrap();
+    assert_eq!(workspace.cache().get(&key()), None);
+    workspace.put_of(&unit, &workspace.artifacts());
+    assert_eq!(workspace.cache().get(&key()), Some(workspace.artifacts()));
+}
+
 #[test]
 fn a_cache_moves_with_its_workspace() {
     let old = workspace();

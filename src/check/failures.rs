@@ -5,15 +5,15 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use cuda_toolkit::{Library, Toolkit};
+use cuda_toolkit::Toolkit;
 use lmem_base::diagnostic::{Code, Diagnostic, Help, Severity};
 use lmem_base::gpu::Arch;
 use lmem_base::process;
 use lmem_base::source::Span;
 use lmem_unit::{CompilerMessage, TranslationUnit, UnitCode};
 
-use super::CheckError;
 use super::unit::{UnitReport, flag_origin};
+use super::{CheckError, missing};
 
 /// Limit on locations that are listed besides the first.
 const MAX_PLACES: usize = 5;
@@ -30,26 +30,6 @@ enum Cause<'a> {
     Architecture(&'a str),
     /// `#error`, with the macro that it seems to be about.
     Directive(Option<&'a str>),
-}
-
-/// Starts of the names of headers of NVIDIA's libraries that are no part of CUDA.
-const FURTHER_LIBRARIES: [&str; 3] = ["cudnn", "cutensor", "nccl"];
-
-/// The next step where a header of NVIDIA's libraries is missing.
-fn library_step(header: &str) -> Option<String> {
-    if let Some(library) = Library::of_header(header) {
-        return Some(format!(
-            "it comes with {library}: `cargo lmem toolkit install --with {}` fetches its headers ({} MB), \
-             `--toolkit PATH` takes an installed CUDA",
-            library.key(),
-            library.megabytes()
-        ));
-    }
-    let name = header.rsplit('/').next().unwrap_or(header);
-    FURTHER_LIBRARIES
-        .iter()
-        .any(|start| name.starts_with(start))
-        .then(|| "install that library of NVIDIA's, and name the folder of its headers with `-I`".to_string())
 }
 
 /// Whether a word looks like a macro that a build defines.
@@ -90,7 +70,9 @@ pub fn next_step(message: &CompilerMessage, unit: &TranslationUnit) -> Option<St
             "some options are made when the program runs: `cargo lmem run -- COMMAND` checks with all of them"
                 .to_string(),
         ),
-        Cause::Header(header) if is_file && library_step(header).is_some() => library_step(header),
+        Cause::Header(header) if is_file && missing::known_step(header, &unit.path()).is_some() => {
+            missing::known_step(header, &unit.path())
+        }
         Cause::Header(_) if is_file && may_be_incomplete => {
             Some(format!("{capture}name the header's folder with `-I`, or in `include-dirs` of {table}"))
         }

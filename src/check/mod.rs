@@ -17,6 +17,7 @@ mod level_here;
 mod levels;
 mod machine;
 mod messages;
+mod missing;
 mod not_analysed;
 mod not_captured;
 mod only;

@@ -1,0 +1,85 @@
+//! The next step for a header that is missing and whose name tells where it comes from.
+
+use std::path::{Path, PathBuf};
+
+use cuda_toolkit::Library;
+use lmem_base::places;
+
+/// Limit on the size of a `.gitmodules`.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Starts of the names of headers, and how their folders are found.
+const FAMILIES: [(&[&str], &str); 4] = [
+    (
+        &["torch/", "ATen/", "c10/"],
+        "it is PyTorch's: `-I` takes each folder that `torch.utils.cpp_extension.include_paths()` lists in Python",
+    ),
+    (&["Python.h", "pybind11/"], "it is Python's: `python3-config --includes` prints the `-I` options that it needs"),
+    (&["mpi.h"], "it is MPI's: `mpicxx -show` prints the `-I` options that it needs"),
+    (&["cudnn", "cutensor", "nccl"], "install that library of NVIDIA's, and name the folder of its headers with `-I`"),
+];
+
+/// The next step where the name of a header that `source` lacks says enough.
+pub fn known_step(header: &str, source: &Path) -> Option<String> {
+    if let Some(library) = Library::of_header(header) {
+        return Some(format!(
+            "it comes with {library}: `cargo lmem toolkit install --with {}` fetches its headers ({} MB), \
+             `--toolkit PATH` takes an installed CUDA",
+            library.key(),
+            library.megabytes()
+        ));
+    }
+    if let Some(submodule) = empty_submodule(header, source) {
+        let name = submodule.display();
+        return Some(format!(
+            "the submodule `{name}` is not checked out: `git submodule update --init {name}` does so"
+        ));
+    }
+    let family = FAMILIES.iter().find(|(starts, _)| starts.iter().any(|start| header.starts_with(start)));
+    family.map(|(_, step)| (*step).to_string())
+}
+
+/// The submodule without files that has the name of a header's folder: `third_party/glm` for `glm/glm.hpp`.
+fn empty_submodule(header: &str, source: &Path) -> Option<PathBuf> {
+    let (folder, _) = header.split_once('/')?;
+    let top = source.ancestors().find(|above| above.join(".git").exists())?;
+    let bytes = places::read(&top.join(".gitmodules"), MAX_BYTES).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let names = text.lines().filter_map(|line| line.trim().strip_prefix("path")?.trim_start().strip_prefix('='));
+    let is_meant = |name: &&Path| name.is_relative() && name.file_name().is_some_and(|last| last == folder);
+    let is_empty = |name: &&Path| top.join(name).read_dir().map_or(true, |mut entries| entries.next().is_none());
+    names.map(|name| Path::new(name.trim())).filter(is_meant).find(is_empty).map(Path::to_path_buf)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_of_an_empty_submodule_is_known() {
+        let place = tempfile::tempdir().unwrap();
+        let source = place.path().join("k/a.cu");
+        let write = |name: &str, text: &str| {
+            let path = place.path().join(name);
+            fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+            fs_err::write(path, text).unwrap();
+        };
+        write(".git/HEAD", "");
+        write(
+            ".gitmodules",
+            "[submodule \"glm\"]\n\tpath = deps/glm\n\turl = x\n[submodule \"json\"]\n\tpath = deps/json\n",
+        );
+        write("deps/json/json.hpp", "");
+        assert_eq!(empty_submodule("glm/vec3.hpp", &source), Some(PathBuf::from("deps/glm")));
+        assert_eq!(empty_submodule("json/other.hpp", &source), None);
+        assert_eq!(empty_submodule("glm.hpp", &source), None);
+    }
+
+    #[test]
+    fn names_of_well_known_libraries_have_a_step() {
+        let step = |header| known_step(header, Path::new("/none/a.cu")).unwrap_or_default();
+        assert!(step("cublas_v2.h").contains("toolkit install --with cublas"));
+        assert!(step("torch/extension.h").contains("PyTorch"));
+        assert_eq!(step("my/own.h"), "");
+    }
+}
