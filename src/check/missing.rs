@@ -91,4 +91,17 @@ mod tests {
         assert!(step("torch/extension.h").contains("PyTorch"));
         assert_eq!(step("my/own.h"), "");
     }
+
+    #[test]
+    fn headers_of_tools_are_told_from_those_of_a_project() {
+        for header in ["nvml.h", "cupti_activity.h", "nvJitLink.h"] {
+            assert!(
+                known_step(header, Path::new("/none/a.cu")).is_some_and(|step| step.contains("CUDA's tools")),
+                "{header}"
+            );
+        }
+        for header in ["nvtx_range.h", "nvml_wrapper.h", "sanitizer.h", "helper_cuda.h", "cuda_utils.cuh"] {
+            assert_eq!(known_step(header, Path::new("/none/a.cu")), None, "{header}");
+        }
+    }
 }
