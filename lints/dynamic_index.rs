@@ -12,6 +12,8 @@
 //! - Flags (`bool seen[64]`): keep them as the bits of an integer.
 //! - An array that is only read with such an index stays in the cache: selects of more than 8 elements are slower
 //!   there.
+//! - Two buffers whose pointers a loop exchanges: copy the elements, or write two rounds of the loop, so that each access
+//!   names its buffer.
 //! - Uniform index: shared memory, or no change where arithmetic hides the cost. From 8 elements up, a chain of selects
 //!   is slower than local memory.
 //!
@@ -77,10 +79,11 @@ pub(crate) static LINT: Lint = Lint {
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
     let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
-    let guilty = own.max_by_key(|access| access.guilt())?;
-    let Address::Computed(sources) = &guilty.address else { return None };
+    let guilty = own.clone().max_by_key(|access| access.guilt())?;
+    let Address::Computed(sources) = &guilty.address else { return exchanged(object, own) };
     let finding = in_local_memory(object, Some(guilty), "dynamically indexed");
     let finding = finding.access(object, guilty, in_loop(&origin(sources), object, guilty));
+    let finding = also_walked(finding, object, own, guilty);
     let finding = finding.help(advice(object, guilty, sources));
     // For few elements, shared memory is as fast as selects, and for more it is faster. With an unknown block size,
     // selects are preferred.
@@ -96,6 +99,40 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let finding =
         FORMS.iter().fold(finding.suggest(shared), |finding, form| finding.suggest(select::suggestion(object, *form)));
     Some(finding.suggest(of_some_block))
+}
+
+/// Labels the loop that walks over the array as well, if a pragma keeps it rolled and it runs more often than the dynamic
+/// index: a constant index alone would not end it.
+fn also_walked<'o>(
+    finding: Finding,
+    object: &StackObject,
+    own: impl Iterator<Item = &'o Access>,
+    guilty: &Access,
+) -> Finding {
+    let walks = own.filter(|access| {
+        matches!(access.address, Address::Induction(_)) && access.loop_depth > guilty.loop_depth.max(1)
+    });
+    let found = walks.max_by_key(|access| access.guilt()).and_then(|access| object.source_loop(access));
+    let pragma = found.as_ref().and_then(|found| found.pragma.as_ref());
+    match (pragma, &found) {
+        (Some(pragma), Some(found)) => {
+            finding.label(Some(pragma), "keeps a loop rolled").label(Some(&found.span), "which indexes the array too")
+        }
+        _ => finding,
+    }
+}
+
+/// Explains a variable that is only reached by constant offsets, from a pointer that is to it or to another variable.
+fn exchanged<'o>(object: &StackObject, own: impl Iterator<Item = &'o Access>) -> Option<Finding> {
+    let is_plain = object.escapes().is_empty() && object.accesses.iter().all(|it| !it.is_computed() && !it.is_volatile);
+    let through = own.filter(|access| is_plain && access.choice.len() > 1);
+    let access = through.max_by_key(|access| (access.loop_depth, access.count))?;
+    let finding = in_local_memory(object, Some(access), "a pointer is to it or to another variable");
+    let finding = finding.access(object, access, in_loop("through a pointer set at run time", object, access));
+    Some(
+        finding
+            .help("name the variable: copy elements in place of exchanging pointers, or unroll the loop by two rounds"),
+    )
 }
 
 /// Threads of a small block, for what a variable of each would take.
