@@ -83,8 +83,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let Address::Computed(sources) = &guilty.address else { return exchanged(object, own) };
     let finding = in_local_memory(object, Some(guilty), "dynamically indexed");
     let finding = finding.access(object, guilty, in_loop(&origin(sources), object, guilty));
-    let finding = also_walked(finding, object, own, guilty);
-    let finding = finding.help(advice(object, guilty, sources));
+    let finding = also_divergent(finding, own, sources);
+    let uniformity = finding.uniformity;
+    let finding = finding.help(advice(object, guilty, sources, uniformity));
     // For few elements, shared memory is as fast as selects, and for more it is faster. With an unknown block size,
     // selects are preferred.
     let (shared, of_some_block) = match shared::suggestion(cx, object) {
@@ -101,24 +102,19 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     Some(finding.suggest(of_some_block))
 }
 
-/// Labels the loop that walks over the array as well, if a pragma keeps it rolled and it runs more often than the dynamic
-/// index: a constant index alone would not end it.
-fn also_walked<'o>(
-    finding: Finding,
-    object: &StackObject,
-    own: impl Iterator<Item = &'o Access>,
-    guilty: &Access,
-) -> Finding {
-    let walks = own.filter(|access| {
-        matches!(access.address, Address::Induction(_)) && access.loop_depth > guilty.loop_depth.max(1)
-    });
-    let found = walks.max_by_key(|access| access.guilt()).and_then(|access| object.source_loop(access));
-    let pragma = found.as_ref().and_then(|found| found.pragma.as_ref());
-    match (pragma, &found) {
-        (Some(pragma), Some(found)) => {
-            finding.label(Some(pragma), "keeps a loop rolled").label(Some(&found.span), "which indexes the array too")
+/// If the index to blame is uniform and another one is not, says so: one word does not hold for both.
+fn also_divergent<'o>(mut finding: Finding, own: impl Iterator<Item = &'o Access>, guilty: &Provenance) -> Finding {
+    let told = |access: &Access| match &access.address {
+        Address::Computed(sources) if sources.uniformity() == Some(Uniformity::PerThread) => Some(origin(sources)),
+        _ => None,
+    };
+    let other = own.filter(|access| told(access).is_some()).max_by_key(|access| access.guilt());
+    match other.filter(|_| guilty.uniformity() == Some(Uniformity::Uniform)) {
+        Some(other) => {
+            finding.uniformity = None;
+            finding.label(other.index.as_ref().or(other.span.as_ref()), told(other).unwrap_or_default())
         }
-        _ => finding,
+        None => finding,
     }
 }
 
@@ -127,8 +123,9 @@ fn exchanged<'o>(object: &StackObject, own: impl Iterator<Item = &'o Access>) ->
     let is_plain = object.escapes().is_empty() && object.accesses.iter().all(|it| !it.is_computed() && !it.is_volatile);
     let through = own.filter(|access| is_plain && access.choice.len() > 1);
     let access = through.max_by_key(|access| (access.loop_depth, access.count))?;
-    let finding = in_local_memory(object, Some(access), "a pointer is to it or to another variable");
-    let finding = finding.access(object, access, in_loop("through a pointer set at run time", object, access));
+    let finding = in_local_memory(object, Some(access), "reached through a pointer chosen at run time");
+    let finding =
+        finding.access(object, access, in_loop("the pointer is to this or to another variable", object, access));
     Some(
         finding
             .help("name the variable: copy elements in place of exchanging pointers, or unroll the loop by two rounds"),
@@ -138,11 +135,11 @@ fn exchanged<'o>(object: &StackObject, own: impl Iterator<Item = &'o Access>) ->
 /// Threads of a small block, for what a variable of each would take.
 const USUAL_THREADS: u64 = 128;
 
-fn advice(object: &StackObject, guilty: &Access, sources: &Provenance) -> String {
+fn advice(object: &StackObject, guilty: &Access, sources: &Provenance, uniformity: Option<Uniformity>) -> String {
     // Only a modulo is left of induction variable and constants: the loop visits the elements in rotated order.
     let is_rotation = sources.induction && !sources.is_data() && object.copying_call(guilty).is_none();
     let is_selectable = object.elements().is_some_and(|elements| elements <= SELECT_ELEMENTS);
-    match sources.uniformity() {
+    match uniformity {
         _ if is_rotation => {
             "index with the loop counter alone and unroll, if the loop visits all elements anyway".to_string()
         }

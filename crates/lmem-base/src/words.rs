@@ -22,7 +22,7 @@ pub const MAX_LABEL: usize = 60;
 pub fn object_label(name: &str, size: u64, object: u64, traffic: (u64, u64)) -> String {
     let share = match (object.checked_sub(size), name.split_once('.')) {
         // Memory of `alloca`.
-        _ if object == 0 => "sized at run time".to_string(),
+        _ if object == 0 => "run-time size".to_string(),
         (Some(0), _) => bytes(object),
         (Some(_), Some((whole, _))) => format!("{} (all of `{whole}`)", bytes(object)),
         (Some(padding), None) => format!("{} + {} padding", bytes(size), bytes(padding)),

@@ -1,6 +1,6 @@
 //! Computes the provenance of values; each register on the way is visited once.
 
-use ptx_syntax::{AddressBase, Instruction, Modifier, Opcode, Operand, SpecialRegister};
+use ptx_syntax::{AddressBase, Instruction, Modifier, Opcode, Operand, Reg, SpecialRegister};
 
 use super::Flow;
 use crate::dataflow::divergence::Level;
@@ -115,8 +115,7 @@ impl Flow<'_> {
                     induction: true,
                     induction_is_changed: term.is_changed,
                     steps,
-                    // A step behind a condition is taken by some threads only.
-                    ..Provenance::decision(self.divergence().of(register))
+                    ..Provenance::decision(self.divergence_of_counter(register))
                 },
                 // Merged by branches, or stepped in a way that is no induction.
                 None => Provenance::chosen(self.divergence().of(register)),
@@ -124,6 +123,13 @@ impl Flow<'_> {
             sources.merge(term.seen_as(merged));
         }
         sources
+    }
+
+    /// Whether threads of a warp may have different values of a counter beside those that its start and the loops that
+    /// they left give it. Levels are of registers: the remainder of an unrolled loop may go on with the same register,
+    /// and then it does not tell whether the counter differs in the main part.
+    pub(super) fn divergence_of_counter(&self, register: Reg) -> Level {
+        self.divergence().of(register).min(Level::Unknown)
     }
 
     fn visit_definition(&self, term: Term, definition: usize, sources: &mut Provenance, successors: &mut Vec<usize>) {
@@ -277,6 +283,26 @@ mod tests {
         assert_eq!(pointer.roots, local(0));
         assert!(pointer.index.loaded && !pointer.index.induction);
         assert_eq!(pointer.index.uniformity(), Some(Uniformity::PerThread));
+    }
+
+    #[test]
+    fn what_is_compared_is_not_loaded() {
+        let index = |load: &str, choose: &str| {
+            let function = function(&format!(
+                "add.u64 %rd1, %SPL, 0;\nmov.u32 %t, %tid.x;\nmul.wide.u32 %o, %t, 4;\nadd.s64 %a, %in, %o;\n{load}\n\
+                 setp.gt.s32 %p1, %i, 5;\n{choose}\nmul.wide.u32 %rd3, %j, 4;\nadd.s64 %rd4, %rd1, %rd3;\n\
+                 ld.local.u32 %r1, [%rd4];"
+            ));
+            pointer_of_last(&function).index
+        };
+        let (global, local) = ("ld.global.u32 %i, [%a];", "ld.local.u32 %i, [%rd1+64];");
+        let compared = index(global, "selp.b32 %j, 2, 1, %p1;");
+        assert!(compared.compared && !compared.loaded && compared.is_data());
+        assert_eq!(compared.uniformity(), Some(Uniformity::PerThread));
+        let chosen = index(global, "selp.b32 %j, %i, 1, %p1;");
+        assert!(chosen.loaded && chosen.loaded_elsewhere);
+        let own = index(local, "selp.b32 %j, %i, 1, %p1;");
+        assert!(own.loaded && !own.loaded_elsewhere);
     }
 
     #[test]
