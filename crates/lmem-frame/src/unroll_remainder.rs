@@ -88,19 +88,6 @@ mod tests {
         Access { origins, ..Access::new(AccessKind::Load, address, Vec::new()) }
     }
 
-    /// Whether threads of a warp differ in a copy of a statement alone, which another loop has too. Threads leave the main
-    /// part of an unrolled loop at different elements, so that its remainder differs, and the index of the source does not.
-    fn is_copied(access: &Access, all: &[Access]) -> bool {
-        access.divergent == Some(true)
-            && all.iter().any(|other| {
-                other.divergent != Some(true)
-                    && other.is_computed()
-                    && other.kind == access.kind
-                    && other.ptx_loop != access.ptx_loop
-                    && same_place(access, other)
-            })
-    }
-
     /// The trip count of the loop whose remainder the first access may be in.
     fn rest_of_first(accesses: Vec<Access>) -> Option<TripCount> {
         let key = ObjectKey { function: "k".into(), variable: 0, offset: 0 };
