@@ -84,8 +84,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let finding = in_local_memory(object, Some(guilty), "dynamically indexed");
     let finding = finding.access(object, guilty, in_loop(&origin(sources), object, guilty));
     let finding = also_divergent(finding, own, sources);
-    let uniformity = finding.uniformity;
-    let finding = finding.help(advice(object, guilty, sources, uniformity));
+    let finding = finding.help(advice(object, guilty, sources));
     // For few elements, shared memory is as fast as selects, and for more it is faster. With an unknown block size,
     // selects are preferred.
     let (shared, of_some_block) = match shared::suggestion(cx, object) {
@@ -135,11 +134,11 @@ fn exchanged<'o>(object: &StackObject, own: impl Iterator<Item = &'o Access>) ->
 /// Threads of a small block, for what a variable of each would take.
 const USUAL_THREADS: u64 = 128;
 
-fn advice(object: &StackObject, guilty: &Access, sources: &Provenance, uniformity: Option<Uniformity>) -> String {
+fn advice(object: &StackObject, guilty: &Access, sources: &Provenance) -> String {
     // Only a modulo is left of induction variable and constants: the loop visits the elements in rotated order.
     let is_rotation = sources.induction && !sources.is_data() && object.copying_call(guilty).is_none();
     let is_selectable = object.elements().is_some_and(|elements| elements <= SELECT_ELEMENTS);
-    match uniformity {
+    match sources.uniformity() {
         _ if is_rotation => {
             "index with the loop counter alone and unroll, if the loop visits all elements anyway".to_string()
         }

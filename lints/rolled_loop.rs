@@ -59,13 +59,7 @@ pub(crate) static LINT: Lint = Lint {
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
     let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
-    let first = own.clone().max_by_key(|access| access.guilt())?;
-    let Address::Induction(_) = first.address else { return None };
-    // A copy of variable length is told beside the loops that the reader has to change first.
-    let copy = object.copying_call(first);
-    let in_loops = own.filter(|access| copy.is_some() && object.copying_call(access).is_none());
-    let in_loops = in_loops.filter(|access| access.address == Address::Induction(TripCount::RunTime));
-    let guilty = in_loops.max_by_key(|access| access.guilt()).unwrap_or(first);
+    let guilty = own.max_by_key(|access| access.guilt())?;
     let Address::Induction(trip) = guilty.address else { return None };
     let walk = Walk::of(object, guilty);
     let found = object.source_loop(guilty);
@@ -85,13 +79,6 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let finding = match guilty.span.as_ref().is_some_and(is_shown) {
         true => finding,
         false => finding.access(object, guilty, in_loop("accessed here", object, guilty)),
-    };
-    let finding = match copy.filter(|_| guilty != first) {
-        Some(call) => {
-            let place = first.index.as_ref().or(first.span.as_ref());
-            finding.label(place, format!("`{call}` of variable length"))
-        }
-        None => finding,
     };
     let suggestion = match walk {
         Walk::Loop => unroll::suggestion(object).or_else(|| memcpy::suggestion(object)),
