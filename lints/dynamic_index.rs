@@ -12,6 +12,8 @@
 //! - Flags (`bool seen[64]`): keep them as the bits of an integer.
 //! - An array that is only read with such an index stays in the cache: selects of more than 8 elements are slower
 //!   there.
+//! - Two buffers whose pointers a loop exchanges: copy the elements, or write two rounds of the loop, so that each access
+//!   names its buffer.
 //! - Uniform index: shared memory, or no change where arithmetic hides the cost. From 8 elements up, a chain of selects
 //!   is slower than local memory.
 //!
@@ -77,10 +79,11 @@ pub(crate) static LINT: Lint = Lint {
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
     let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
-    let guilty = own.max_by_key(|access| access.guilt())?;
-    let Address::Computed(sources) = &guilty.address else { return None };
+    let guilty = own.clone().max_by_key(|access| access.guilt())?;
+    let Address::Computed(sources) = &guilty.address else { return exchanged(object, own) };
     let finding = in_local_memory(object, Some(guilty), "dynamically indexed");
     let finding = finding.access(object, guilty, in_loop(&origin(sources), object, guilty));
+    let finding = also_divergent(finding, own, sources);
     let finding = finding.help(advice(object, guilty, sources));
     // For few elements, shared memory is as fast as selects, and for more it is faster. With an unknown block size,
     // selects are preferred.
@@ -96,6 +99,36 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let finding =
         FORMS.iter().fold(finding.suggest(shared), |finding, form| finding.suggest(select::suggestion(object, *form)));
     Some(finding.suggest(of_some_block))
+}
+
+/// If the index to blame is uniform and another one is not, says so: one word does not hold for both.
+fn also_divergent<'o>(mut finding: Finding, own: impl Iterator<Item = &'o Access>, guilty: &Provenance) -> Finding {
+    let told = |access: &Access| match &access.address {
+        Address::Computed(sources) if sources.uniformity() == Some(Uniformity::PerThread) => Some(origin(sources)),
+        _ => None,
+    };
+    let other = own.filter(|access| told(access).is_some()).max_by_key(|access| access.guilt());
+    match other.filter(|_| guilty.uniformity() == Some(Uniformity::Uniform)) {
+        Some(other) => {
+            finding.uniformity = None;
+            finding.label(other.index.as_ref().or(other.span.as_ref()), told(other).unwrap_or_default())
+        }
+        None => finding,
+    }
+}
+
+/// Explains a variable that is only reached by constant offsets, from a pointer that is to it or to another variable.
+fn exchanged<'o>(object: &StackObject, own: impl Iterator<Item = &'o Access>) -> Option<Finding> {
+    let is_plain = object.escapes().is_empty() && object.accesses.iter().all(|it| !it.is_computed() && !it.is_volatile);
+    let through = own.filter(|access| is_plain && access.choice.len() > 1);
+    let access = through.max_by_key(|access| (access.loop_depth, access.count))?;
+    let finding = in_local_memory(object, Some(access), "reached through a pointer chosen at run time");
+    let finding =
+        finding.access(object, access, in_loop("the pointer is to this or to another variable", object, access));
+    Some(
+        finding
+            .help("name the variable: copy elements in place of exchanging pointers, or unroll the loop by two rounds"),
+    )
 }
 
 /// Threads of a small block, for what a variable of each would take.

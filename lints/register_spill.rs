@@ -71,7 +71,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let kind = if frame.is_entry { "kernel" } else { "function" };
     let shared = frame.shared_spills;
     let mut finding = Finding::new(match &frame.limit {
-        Some(limit) => format!("{kind} `{}` spills: {}", frame.name, pressure(limit, frame)),
+        Some(limit) => format!("{kind} `{}` spills: {}", frame.name, pressure(cx.arch.gpu(), limit, frame)),
         None => format!("{kind} `{}` spills registers", frame.name),
     });
     finding.quotes_figures = true;
@@ -126,7 +126,10 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
             finding.note("spills told from arrays by their PTX: this toolkit does not mark them (12.8 and later do)");
     }
     if let Some((threads, allowed)) = unused(cx) {
-        let used = frame.usage.registers;
+        let is_told = frame.limit.as_ref().is_some_and(|limit| {
+            matches!(limit.origin, LimitOrigin::Architecture) && leaves_unused(cx.arch.gpu(), limit, frame)
+        });
+        let used = (!is_told).then_some(frame.usage.registers);
         let finding = finding.note(unused_note(used, allowed)).help(format!(
             "state the minimum blocks per SM: `__launch_bounds__({threads}, 1)` allows {allowed} registers"
         ));
@@ -256,8 +259,10 @@ fn unused(cx: &LintContext<'_>) -> Option<(u32, u32)> {
     (cx.frame.usage.registers + cx.arch.gpu().register_step() <= allowed.min(wanted)).then_some((threads, allowed))
 }
 
-fn unused_note(used: u32, allowed: u32) -> String {
-    format!("uses {used} of {allowed} registers: without a minimum number of blocks `ptxas` aims for occupancy")
+/// `used` is `None` if the headline has the registers.
+fn unused_note(used: Option<u32>, allowed: u32) -> String {
+    let reason = "without a minimum number of blocks `ptxas` aims for occupancy";
+    used.map_or_else(|| reason.to_string(), |used| format!("uses {used} of {allowed} registers: {reason}"))
 }
 
 /// Advice on launch bounds that match the launches; labels the launch.
@@ -298,7 +303,7 @@ fn fits(cx: &LintContext<'_>, allowed: u32) -> bool {
 }
 
 /// The limit, and the number of registers needed.
-fn pressure(limit: &Limit, frame: &KernelFrame) -> String {
+fn pressure(gpu: &Gpu, limit: &Limit, frame: &KernelFrame) -> String {
     let registers = plural(limit.registers.into(), "register");
     let needed = match &frame.unlimited {
         Some(usage) if usage.spilled() > 0 => format!(", more than {} needed", usage.registers),
@@ -309,8 +314,20 @@ fn pressure(limit: &Limit, frame: &KernelFrame) -> String {
         LimitOrigin::LaunchBounds { .. } => format!("launch bounds allow {registers}{needed}"),
         LimitOrigin::MaxRegisters => format!("`__maxnreg__` allows {registers}{needed}"),
         LimitOrigin::Flag(flag) => format!("`{flag}` allows {registers}{needed}"),
+        // Observed with ptxas 13.5: it saves registers around calls of slow paths, or aims for occupancy.
+        LimitOrigin::Architecture if leaves_unused(gpu, limit, frame) => {
+            format!("`ptxas` uses {} of the {registers} that a thread can have", frame.usage.registers)
+        }
         LimitOrigin::Architecture => format!("it needs more than the {registers} that a thread can have"),
     }
+}
+
+/// Whether a kernel spills although registers are left below its limit, and would do without spills. The log has the
+/// registers of kernels alone.
+fn leaves_unused(gpu: &Gpu, limit: &Limit, frame: &KernelFrame) -> bool {
+    frame.is_entry
+        && frame.usage.registers + gpu.register_step() <= limit.registers
+        && frame.unlimited.as_ref().is_none_or(|usage| usage.spilled() == 0 || usage.registers < limit.registers)
 }
 
 fn without_limit(usage: &ResourceUsage) -> String {

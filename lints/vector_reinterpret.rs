@@ -71,11 +71,38 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     };
     let finding = in_local_memory(object, Some(guilty), &how)
         .access(object, guilty, in_loop(&index, object, guilty))
-        .label(Some(&cast.span), format!("cast to `{type_text}`"))
-        .note("aliasing: undefined behaviour, unless the other type is `char` or `std::byte`");
+        .label(Some(&cast.span), format!("cast to `{type_text}`"));
+    let finding = match may_alias(type_text) {
+        true => finding,
+        false => finding.note("aliasing: undefined behaviour, unless the other type is `char` or `std::byte`"),
+    };
     let finding = finding.help(match cast.is_indexed {
         true => "select the component without an index and extract the part with shifts or intrinsics",
         false => "load and store the vector as a whole and unpack it into an array with constant indices",
     });
     Some(finding.suggest(component::suggestion(object)).suggest(shared::suggestion(cx, object)))
+}
+
+/// Whether any object may be accessed as a type: the types of bytes, under their usual names.
+fn may_alias(type_text: &str) -> bool {
+    let words = type_text.split_whitespace().filter(|word| !matches!(*word, "const" | "volatile"));
+    let name = words.collect::<Vec<_>>().join(" ");
+    let name = name.trim_start_matches("::").trim_start_matches("std::").trim_start_matches("cuda::std::");
+    matches!(name, "char" | "unsigned char" | "uint8_t" | "byte" | "uchar")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_may_be_those_of_any_object() {
+        for name in ["char", "const unsigned char", "uint8_t", "std::byte", "unsigned char const", "cuda::std::uint8_t"]
+        {
+            assert!(may_alias(name), "{name}");
+        }
+        for name in ["signed char", "int8_t", "float", "uint16_t", "char2", "my::pixel"] {
+            assert!(!may_alias(name), "{name}");
+        }
+    }
 }

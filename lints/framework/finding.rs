@@ -210,18 +210,20 @@ pub fn line_of(span: &Span, near: Option<&Span>) -> String {
 /// The provenance and uniformity of an index: `divergent, loaded from memory`.
 pub fn origin(sources: &Provenance) -> String {
     let parts = [
-        (sources.loaded, "memory"),
+        (sources.loaded_elsewhere, "memory"),
+        (sources.loaded && !sources.loaded_elsewhere, "local memory"),
         (sources.thread_index, "the thread index"),
         (sources.block_index, "the block index"),
         (sources.parameter, "a parameter"),
         (sources.argument, "an argument"),
         (sources.loop_carried, "a loop-carried value"),
+        (sources.compared && !sources.loaded, "a comparison"),
         (sources.induction && !sources.loop_carried, "a loop counter"),
     ];
     let named: Vec<&str> = parts.iter().filter(|(holds, _)| *holds).map(|(_, name)| *name).collect();
     let origin = match named.as_slice() {
         [] => "a run-time value".to_string(),
-        ["memory"] => "loaded from memory".to_string(),
+        [memory @ ("memory" | "local memory")] => format!("loaded from {memory}"),
         [only] => format!("from {only}"),
         [first, second] => format!("from {first} and {second}"),
         // Two origins tell enough, and a label has no room for more.

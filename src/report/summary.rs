@@ -141,6 +141,9 @@ fn found(summary: &Summary) -> String {
     let frames = match (summary.frame_bytes, summary.unexplained_bytes) {
         _ if summary.kernels == 0 => "no kernel was checked".to_string(),
         (0, _) if summary.failed_units > 0 => "no local memory in what compiled".to_string(),
+        (0, _) if summary.findings.contains_key(OUTSIDE_FRAMES) => {
+            "no stack frames, but memory of `alloca`".to_string()
+        }
         (0, _) => "no local memory".to_string(),
         (frame, unexplained) => {
             // Rounded down, so that unexplained bytes never show as 100 %.
@@ -162,6 +165,9 @@ fn found(summary: &Summary) -> String {
     let lints: Vec<String> = summary.findings.iter().map(|(lint, number)| format!("{number} {lint}")).collect();
     format!("{} ({}); {frames}", plural(total as u64, "finding"), lints.join(", "))
 }
+
+/// The lint whose findings are about memory that no frame has.
+const OUTSIDE_FRAMES: &str = "dynamic_alloca";
 
 /// Lints whose findings are about the flags of a file, so that no line of it is to blame.
 const OF_WHOLE_FILES: [&str; 2] = ["debug_build", "ineffective_option"];
@@ -275,6 +281,12 @@ mod tests {
 "#]]
             .raw()
         );
+    }
+
+    #[test]
+    fn memory_of_alloca_is_local_memory() {
+        let report = Summary { kernels: 1, findings: [("dynamic_alloca".to_string(), 1)].into(), ..Summary::default() };
+        assert!(found(&report).ends_with("no stack frames, but memory of `alloca`"), "{}", found(&report));
     }
 
     #[test]

@@ -3,18 +3,24 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use lmem_base::diagnostic::{Diagnostic, Suggestion, Verification, VerifiedKernel};
+use lmem_base::diagnostic::{Diagnostic, Edit, Suggestion, Verification, VerifiedKernel};
+use lmem_base::source::Span;
+
+/// Whether the edits and the place of a finding are of one unit.
+type AreOfOne<'a> = &'a dyn Fn(&[Edit], &Span) -> bool;
 
 /// Gives a finding the edit of another one, if that ends the local memory of all its kernels and its own does not.
 /// Reports show findings with one edit as one.
-pub(super) fn share(diagnostics: &mut [Diagnostic]) {
+pub(super) fn share(diagnostics: &mut [Diagnostic], are_of_one: AreOfOne<'_>) {
     let by_kernel = by_kernel(diagnostics);
     let shared: Vec<(usize, Suggestion)> = (0..diagnostics.len())
         .filter(|index| may_gain(&diagnostics[*index]))
         .filter_map(|index| {
             let kernel = diagnostics[index].evidence.as_ref()?.kernels.first()?;
             let others = by_kernel.get(kernel.mangled.as_str())?.iter().filter(|other| **other != index);
+            let place = diagnostics[index].primary.as_ref().map(|label| &label.span);
             let found = others.filter_map(|other| covering(&diagnostics[index], &diagnostics[*other]));
+            let found = found.filter(|suggestion| place.is_some_and(|place| are_of_one(&suggestion.edits, place)));
             Some((index, found.min_by_key(|suggestion| suggestion.applicability)?))
         })
         .collect();
@@ -81,8 +87,12 @@ mod tests {
         diagnostic
     }
 
-    fn titles(mut diagnostics: Vec<Diagnostic>) -> Vec<String> {
-        share(&mut diagnostics);
+    fn titles(diagnostics: Vec<Diagnostic>) -> Vec<String> {
+        titles_if(diagnostics, true)
+    }
+
+    fn titles_if(mut diagnostics: Vec<Diagnostic>, are_of_one: bool) -> Vec<String> {
+        share(&mut diagnostics, &|_, _| are_of_one);
         diagnostics.iter().map(|it| it.suggestions.first().map_or("", |first| &first.title).to_string()).collect()
     }
 
@@ -94,6 +104,8 @@ mod tests {
         // A safe edit does not make place for one that is to be judged.
         assert_eq!(titles(vec![found("all", 0, judged), found("part", 32, safe)]), ["all", "part"]);
         assert_eq!(titles(vec![found("most", 8, safe), found("part", 32, safe)]), ["most", "part"]);
+        // Copies of a file have kernels with equal names.
+        assert_eq!(titles_if(vec![found("all", 0, safe), found("part", 32, safe)], false), ["all", "part"]);
         let refuted = Diagnostic { suggestions: Vec::new(), ..found("", 0, safe) };
         assert_eq!(titles(vec![refuted, found("all", 0, judged)]), ["all", "all"]);
         // Nothing is known of another kernel.

@@ -160,7 +160,7 @@ pub fn prove(diagnostics: &mut [Diagnostic], prover: &Prover<'_>) -> Tally {
     for (diagnostic, outcomes) in diagnostics.iter_mut().zip(outcomes) {
         keep(diagnostic, outcomes, &mut tally);
     }
-    covered::share(diagnostics);
+    covered::share(diagnostics, &|edits, place| prover.subjects.are_of_one(edits, place));
     tally
 }
 

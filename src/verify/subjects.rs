@@ -72,17 +72,24 @@ impl<'a> Subjects<'a> {
 
     /// The indices of the units that read the file of an edit, in order.
     pub(super) fn readers<'e>(&self, edits: impl IntoIterator<Item = &'e Edit>) -> Vec<usize> {
-        let mut readers: Vec<usize> = edits.into_iter().flat_map(|edit| self.readers_of(edit)).collect();
+        let mut readers: Vec<usize> = edits.into_iter().flat_map(|edit| self.readers_of(&edit.span)).collect();
         readers.sort_unstable();
         readers.dedup();
         readers
     }
 
-    fn readers_of(&self, edit: &Edit) -> Vec<usize> {
-        let path = edit.span.file.path.as_path();
+    /// Whether a unit reads what is edited and the place of a finding. A kernel's name alone does not tell whether both
+    /// are of one kernel: copies of a file have kernels with equal names.
+    pub(super) fn are_of_one(&self, edits: &[Edit], place: &Span) -> bool {
+        let of_place = self.readers_of(place);
+        self.readers(edits).iter().any(|reader| of_place.contains(reader))
+    }
+
+    fn readers_of(&self, span: &Span) -> Vec<usize> {
+        let path = span.file.path.as_path();
         let of_file = self.by_file.get(path).into_iter().flatten();
         let of_dependency = self.by_dependency.get(normalize(path).as_path()).into_iter().flatten();
-        let of_text = self.texts.iter().filter(|index| reads(&self.all[**index], edit));
+        let of_text = self.texts.iter().filter(|index| reads_span(&self.all[**index], span));
         of_file.chain(of_dependency).chain(of_text).copied().collect()
     }
 
@@ -102,10 +109,14 @@ impl<'a> Deref for Subjects<'a> {
 
 /// Whether a unit reads the file of an edit; for a text, the edited part of it.
 pub(super) fn reads(subject: &Subject<'_>, edit: &Edit) -> bool {
-    let path = &edit.span.file.path;
+    reads_span(subject, &edit.span)
+}
+
+fn reads_span(subject: &Subject<'_>, span: &Span) -> bool {
+    let path = &span.file.path;
     let is_own = match &subject.unit.code {
         UnitCode::CudaFile { file, .. } => file.path == *path,
-        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.touches(&edit.span),
+        UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.touches(span),
         UnitCode::Machine(_) => return false,
     };
     is_own || (!subject.dependencies.is_empty() && subject.dependencies.contains(&normalize(path)))

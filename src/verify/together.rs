@@ -21,7 +21,7 @@ pub(super) fn try_together(
     tally: &mut Tally,
 ) {
     let mut merged: Vec<(Vec<usize>, Suggestion)> = Vec::new();
-    for members in groups(diagnostics, outcomes) {
+    for members in groups(diagnostics, outcomes, prover) {
         let parts: Vec<(&Diagnostic, &Suggestion)> = members
             .iter()
             .filter_map(|index| Some((&diagnostics[*index], without_gain(&diagnostics[*index], &outcomes[*index])?)))
@@ -49,17 +49,27 @@ pub(super) fn try_together(
 }
 
 /// Groups findings of the same kernels whose suggestions have no effect alone.
-fn groups(diagnostics: &[Diagnostic], outcomes: &[Vec<Verdict>]) -> Vec<Vec<usize>> {
-    let mut groups: BTreeMap<BTreeSet<(&str, &str)>, Vec<usize>> = BTreeMap::new();
+fn groups(diagnostics: &[Diagnostic], outcomes: &[Vec<Verdict>], prover: &Prover<'_>) -> Vec<Vec<usize>> {
+    let mut groups: BTreeMap<BTreeSet<(&str, &str)>, Vec<Vec<usize>>> = BTreeMap::new();
+    let are_of_one = |first: usize, other: usize| {
+        let edits = without_gain(&diagnostics[first], &outcomes[first]).map(|suggestion| &suggestion.edits);
+        let place = diagnostics[other].primary.as_ref().map(|label| &label.span);
+        edits.zip(place).is_some_and(|(edits, place)| prover.subjects.are_of_one(edits, place))
+    };
     for (index, diagnostic) in diagnostics.iter().enumerate() {
         let Some(evidence) = diagnostic.evidence.as_ref() else { continue };
         let is_proven = outcomes[index].iter().any(|outcome| matches!(outcome, Verdict::Proven(_)));
         if !is_proven && without_gain(diagnostic, &outcomes[index]).is_some() {
             let kernels = evidence.kernels.iter().map(|kernel| (kernel.mangled.as_str(), kernel.arch.as_str()));
-            groups.entry(kernels.collect()).or_default().push(index);
+            // Copies of a file have kernels with equal names.
+            let of_name = groups.entry(kernels.collect()).or_default();
+            match of_name.iter_mut().find(|group| group.first().is_some_and(|first| are_of_one(*first, index))) {
+                Some(group) => group.push(index),
+                None => of_name.push(vec![index]),
+            }
         }
     }
-    groups.into_values().filter(|members| (2..=MOST).contains(&members.len())).collect()
+    groups.into_values().flatten().filter(|members| (2..=MOST).contains(&members.len())).collect()
 }
 
 /// The first suggestion that left the kernel's local memory unchanged.

@@ -18,9 +18,11 @@ pub const MAX_LABEL: usize = 60;
 
 /// The label of a stack object: its bytes per thread relative to the variable's size, then its local loads and stores.
 /// `32 B + 16 B padding per thread; 29 local loads`. The object may also be a whole structure of the named member, or
-/// smaller than the variable.
+/// smaller than the variable. One without bytes in the frame has a size that only the run time knows.
 pub fn object_label(name: &str, size: u64, object: u64, traffic: (u64, u64)) -> String {
     let share = match (object.checked_sub(size), name.split_once('.')) {
+        // Memory of `alloca`.
+        _ if object == 0 => "run-time size".to_string(),
         (Some(0), _) => bytes(object),
         (Some(_), Some((whole, _))) => format!("{} (all of `{whole}`)", bytes(object)),
         (Some(padding), None) => format!("{} + {} padding", bytes(size), bytes(padding)),

@@ -790,7 +790,7 @@ fn judged(outcome: &Outcome) -> Result<(), Reason> {
         return Err(Reason::Unwritten("it reads local memory that nothing wrote"));
     }
     if uninitialized_shared.count > 0 {
-        return Err(Reason::Unwritten("it reads shared memory that nothing wrote"));
+        return Err(Reason::Unwritten("with the blocks tried, it reads shared memory that nothing wrote"));
     }
     Ok(())
 }

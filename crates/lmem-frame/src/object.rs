@@ -1,5 +1,6 @@
 //! The lints' view of a frame object. Each answer is computed on request.
 
+use std::cmp::Reverse;
 use std::ops::Deref;
 use std::rc::Rc;
 
@@ -118,16 +119,18 @@ impl<'a> StackObject<'a> {
     }
 }
 
-/// The math call in the source that uses the library's memory.
+/// The math call in the source that uses the library's memory, of several the one in the innermost loop.
 fn math_function(object: &FrameObject, trees: &SyntaxTrees<'_>) -> Option<MathFunction> {
-    let place = object.accesses.iter().find_map(|access| access.places.first());
-    let called = place.and_then(|place| {
+    let mut deepest: Vec<&Access> = object.accesses.iter().collect();
+    deepest.sort_by_key(|access| Reverse(access.loop_depth));
+    let places = || deepest.iter().filter_map(|access| access.places.first());
+    let called = places().find_map(|place| {
         let regions = place.tree(trees).regions(place.offset).into_iter();
         let (name, range) =
             regions.flat_map(|region| place.tree(trees).calls(region)).find(|(name, _)| has_slow_path(name))?;
         Some(MathFunction { name: Some(name), span: place.tree(trees).span(range) })
     });
-    called.or_else(|| Some(MathFunction { name: None, span: place.and_then(|place| place.span(trees)) }))
+    called.or_else(|| Some(MathFunction { name: None, span: places().next().and_then(|place| place.span(trees)) }))
 }
 
 /// Math functions whose slow path reduces large arguments in a local array.

@@ -35,12 +35,31 @@ pub fn origins_of_lengths(flow: &Flow<'_>, index: &Provenance, at: usize) -> Ori
 /// Marks the accesses that may be in the remainder of a loop whose main part has an induction variable.
 pub fn mark(objects: &mut BTreeMap<ObjectKey, RawObject>) {
     for object in objects.values_mut() {
-        let rests: Vec<Option<TripCount>> =
-            object.accesses.iter().map(|access| main_part(access, &object.accesses)).collect();
-        for (access, rest) in object.accesses.iter_mut().zip(rests) {
+        let told: Vec<(Option<TripCount>, bool)> = object
+            .accesses
+            .iter()
+            .map(|access| (main_part(access, &object.accesses), is_copied(access, &object.accesses)))
+            .collect();
+        for (access, (rest, is_copied)) in object.accesses.iter_mut().zip(told) {
             access.rest_of = rest;
+            if let (AccessAddress::Computed(sources), true) = (&mut access.address, is_copied) {
+                sources.divergent = None;
+            }
         }
     }
+}
+
+/// Whether threads of a warp differ in a copy of a statement alone, which another loop has too. Threads leave the main
+/// part of an unrolled loop at different elements, so that its remainder differs, and the index of the source does not.
+fn is_copied(access: &Access, all: &[Access]) -> bool {
+    access.divergent == Some(true)
+        && all.iter().any(|other| {
+            other.divergent != Some(true)
+                && other.is_computed()
+                && other.kind == access.kind
+                && other.ptx_loop != access.ptx_loop
+                && same_place(access, other)
+        })
 }
 
 /// The trip count of the loop whose remainder an access may be in.
@@ -75,6 +94,29 @@ mod tests {
         let mut objects = BTreeMap::from([(key, RawObject { accesses, ..RawObject::default() })]);
         mark(&mut objects);
         objects.into_values().next()?.accesses.remove(0).rest_of
+    }
+
+    /// Whether the first access is said to differ within a warp, beside another one of its statement in loop 1.
+    fn of_first(ptx_loop: usize, other: Option<bool>) -> Option<bool> {
+        let sources = |divergent| AccessAddress::Computed(Provenance { divergent, ..Provenance::default() });
+        let first = Access { divergent: Some(true), ptx_loop: Some(ptx_loop), ..access(sources(Some(true)), None) };
+        let main = AccessAddress::Induction(TripCount::RunTime);
+        let second = Access { divergent: other, ptx_loop: Some(1), ..access(main, None) };
+        let key = ObjectKey { function: "k".into(), variable: 0, offset: 0 };
+        let accesses = vec![first, second];
+        let mut objects = BTreeMap::from([(key, RawObject { accesses, ..RawObject::default() })]);
+        mark(&mut objects);
+        match &objects.into_values().next()?.accesses[0].address {
+            AccessAddress::Computed(sources) => sources.divergent,
+            _ => panic!("another class"),
+        }
+    }
+
+    #[test]
+    fn what_differs_in_the_rest_alone_is_not_told() {
+        assert_eq!(of_first(0, Some(false)), None);
+        assert_eq!(of_first(0, Some(true)), Some(true));
+        assert_eq!(of_first(1, Some(false)), Some(true));
     }
 
     #[test]

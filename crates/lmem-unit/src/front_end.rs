@@ -150,7 +150,7 @@ impl Reader {
         }
         let word = line.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or("");
         match word {
-            "struct" | "union" | "class" if line.contains('{') && !line.contains('(') => {
+            "struct" | "union" | "class" if opens_structure(line) => {
                 self.structure = Some(line.to_string());
                 self.end_structure();
             }
@@ -213,6 +213,12 @@ impl Reader {
             bytes: declared.layout.map(|layout| layout.bytes),
         });
     }
+}
+
+/// Whether a line that begins with `struct` begins a definition. The last parameter of a function may be a structure too,
+/// and its line ends with the brace of the body: `struct CUstream_st *stream){`.
+fn opens_structure(line: &str) -> bool {
+    line.split_once('{').is_some_and(|(head, _)| !without_attributes(head).contains(['(', ')', '*', '=']))
 }
 
 /// The function name before the parameters of a definition.
@@ -639,6 +645,16 @@ return __cuda_local_var_42206_5_non_const_window;
         ] {
             assert_eq!(called(line).as_deref(), name, "{line}");
         }
+    }
+
+    #[test]
+    fn a_parameter_that_is_a_structure_begins_no_definition() {
+        let before = "# 1 \"t.cu\"\n___device__(static  __no_sc__) __inline__ void _Z4copyP4Pair(\n\
+                      struct Pair *__restrict__ to, \nstruct Pair from){\n{ \n(*to) = from;\n}}\n";
+        let aligned = "struct __attribute__((__aligned__(8))) Pair {\nint a;\nint b;};\n";
+        let front_end = FrontEnd::parse(&format!("{aligned}{before}{TEXT}"));
+        assert_eq!(front_end.functions, FrontEnd::parse(TEXT).functions);
+        assert_eq!(front_end.of("_Z4meanIfLi32EEvPKT_PS0_i")[1].bytes, Some(132));
     }
 
     #[test]

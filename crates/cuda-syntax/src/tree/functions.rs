@@ -42,12 +42,24 @@ impl SyntaxTree {
             Some(start + at..start + end)
         });
         Some(FunctionSyntax {
-            name: name.byte_range(),
+            name: self.own_name(name.byte_range()),
             launch_bounds: child(Kind::LaunchBounds).map(|bounds| self.launch_bounds_range(bounds, function)),
             max_registers,
             body: function.field(Field::Body).map(|body| body.start_byte()),
             template_parameters: self.template_parameters(function),
         })
+    }
+
+    /// The name without macros that the grammar takes for a part of it: `KERNEL_BOUNDS step`.
+    fn own_name(&self, range: Range<usize>) -> Range<usize> {
+        let text = self.text().get(range.clone()).unwrap_or_default();
+        let is_word = |character: char| character.is_alphanumeric() || matches!(character, '_' | '$');
+        let last = text.trim_end_matches(is_word).len();
+        let before = &text[..last];
+        let are_words = before.ends_with(char::is_whitespace)
+            && before.chars().all(|character| is_word(character) || character.is_whitespace())
+            && before.split_whitespace().all(|word| word != "operator");
+        if are_words && last < text.len() { range.start + last..range.end } else { range }
     }
 
     fn launch_bounds_range(&self, bounds: Node<'_>, function: Node<'_>) -> Range<usize> {
@@ -156,6 +168,8 @@ mod tests {
             names(&format!("// template\nnamespace n {{ {kernel} }}{}", kernel.replace("acc", "sum"))),
             "acc sum"
         );
+        let in_macro = kernel.replace("__launch_bounds__(64)", "BOUNDS_OF_KERNEL");
+        assert_eq!(names(&format!("#define BOUNDS_OF_KERNEL __launch_bounds__(64)\n{in_macro}")), "acc");
         assert_eq!(names("template <int N> __device__ void f() {}\n__global__ void k() {}\n"), "");
         assert_eq!(names("// template <int N> __global__ void k() {}\n"), "");
     }

@@ -71,7 +71,7 @@ fn told(index: &Range<usize>, place: &Place, is_of_kernel: bool, trees: &SyntaxT
 fn contradicts(told: Told, access: &Access) -> bool {
     let Address::Computed(sources) = &access.address else { return false };
     (told.thread && !sources.thread_index && !sources.unknown)
-        || (told.loaded && !sources.loaded && !sources.unknown)
+        || (told.loaded && !sources.loaded && !sources.compared && !sources.unknown)
         || (told.is_plain && sources.loaded)
         || access.parameters.is_some_and(|derived| told.parameters & !derived != 0)
 }

@@ -190,7 +190,7 @@ impl Flow<'_> {
                 Some(steps) => {
                     merged.index.induction = true;
                     merged.index.steps.extend(steps);
-                    merged.index.merge(Provenance::decision(self.divergence().of(register)));
+                    merged.index.merge(Provenance::decision(self.divergence_of_counter(register)));
                 }
                 None => {
                     merged.is_chosen = true;

@@ -24,6 +24,11 @@ pub struct Provenance {
     pub thread_index: bool,
     /// Loaded from memory.
     pub loaded: bool,
+    /// Some of what is loaded lies in other memory than local memory. The rest is the program's own: a member of the
+    /// array's structure, a table.
+    pub loaded_elsewhere: bool,
+    /// A condition that depends on loaded data chooses between values, which are not loaded for that.
+    pub compared: bool,
     /// Loop-carried, but not by a constant step.
     pub loop_carried: bool,
     /// The result of a call, or an instruction that is not followed.
@@ -77,6 +82,8 @@ impl Provenance {
         self.block_index |= other.block_index;
         self.thread_index |= other.thread_index;
         self.loaded |= other.loaded;
+        self.loaded_elsewhere |= other.loaded_elsewhere;
+        self.compared |= other.compared;
         self.loop_carried |= other.loop_carried;
         self.unknown |= other.unknown;
         self.exchanged |= other.exchanged;
@@ -103,6 +110,7 @@ impl Provenance {
             || self.block_index
             || self.thread_index
             || self.loaded
+            || self.compared
             || self.loop_carried
             || self.unknown
     }

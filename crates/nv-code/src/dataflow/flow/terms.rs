@@ -1,6 +1,6 @@
 //! Computes the provenance of values; each register on the way is visited once.
 
-use ptx_syntax::{AddressBase, Instruction, Modifier, Opcode, Operand, SpecialRegister};
+use ptx_syntax::{AddressBase, Instruction, Modifier, Opcode, Operand, Reg, SpecialRegister};
 
 use super::Flow;
 use crate::dataflow::divergence::Level;
@@ -16,21 +16,35 @@ struct Term {
     is_changed: bool,
     /// Part of the address of a load: relevant to uniformity, not to the provenance of the index.
     is_address: bool,
+    /// Part of a condition that chooses between values: what it loads is compared, and is no part of the index.
+    is_condition: bool,
 }
 
 impl Term {
     /// Encodes the node as a dense number.
     fn number(self) -> usize {
-        self.value.index() * 4 + usize::from(self.is_changed) * 2 + usize::from(self.is_address)
+        let flags = [self.is_address, self.is_changed, self.is_condition];
+        flags.into_iter().rev().fold(self.value.index(), |number, flag| number * 2 + usize::from(flag))
     }
 
     fn of_number(number: usize) -> Self {
-        Self { value: Value::of(number / 4), is_changed: number & 2 != 0, is_address: number & 1 != 0 }
+        Self {
+            value: Value::of(number / 8),
+            is_address: number & 1 != 0,
+            is_changed: number & 2 != 0,
+            is_condition: number & 4 != 0,
+        }
     }
 
     fn seen_as(&self, sources: Provenance) -> Provenance {
         match self.is_address {
             true => Provenance { divergent: sources.divergent, exchanged: sources.exchanged, ..Provenance::default() },
+            false if self.is_condition => Provenance {
+                loaded: false,
+                loaded_elsewhere: false,
+                compared: sources.loaded || sources.compared,
+                ..sources
+            },
             false => sources,
         }
     }
@@ -56,7 +70,7 @@ impl Flow<'_> {
     fn value_sources(&self, value: Value) -> std::rc::Rc<Provenance> {
         // Computed before `known_sources` is borrowed; the computation does not use it.
         self.divergence();
-        let term = Term { value, is_changed: false, is_address: false };
+        let term = Term { value, is_changed: false, is_address: false, is_condition: false };
         let visit = |number: usize, successors: &mut Vec<usize>| self.visit(Term::of_number(number), successors);
         self.known_sources.borrow_mut().of(term.number(), visit, Provenance::merge_with)
     }
@@ -101,8 +115,7 @@ impl Flow<'_> {
                     induction: true,
                     induction_is_changed: term.is_changed,
                     steps,
-                    // A step behind a condition is taken by some threads only.
-                    ..Provenance::decision(self.divergence().of(register))
+                    ..Provenance::decision(self.divergence_of_counter(register))
                 },
                 // Merged by branches, or stepped in a way that is no induction.
                 None => Provenance::chosen(self.divergence().of(register)),
@@ -110,6 +123,13 @@ impl Flow<'_> {
             sources.merge(term.seen_as(merged));
         }
         sources
+    }
+
+    /// Whether threads of a warp may have different values of a counter beside those that its start and the loops that
+    /// they left give it. Levels are of registers: the remainder of an unrolled loop may go on with the same register,
+    /// and then it does not tell whether the counter differs in the main part.
+    pub(super) fn divergence_of_counter(&self, register: Reg) -> Level {
+        self.divergence().of(register).min(Level::Unknown)
     }
 
     fn visit_definition(&self, term: Term, definition: usize, sources: &mut Provenance, successors: &mut Vec<usize>) {
@@ -120,28 +140,27 @@ impl Flow<'_> {
             }
             // What a texture or surface holds is as different as the coordinates, and the handle.
             Opcode::Tex | Opcode::Tld4 | Opcode::Suld => {
-                let loaded = Provenance { loaded: true, divergent: Some(false), ..Provenance::default() };
-                sources.merge(term.seen_as(loaded));
+                sources.merge(term.seen_as(Provenance { divergent: Some(false), ..loaded_elsewhere() }));
                 instruction.for_each_use(&mut |register| {
                     let value = self.reaching.at(register, definition);
                     sources.merge(Provenance::decision(self.on_leaving(value, definition)));
-                    successors.push(Term { value, is_changed: true, is_address: true }.number());
+                    successors.push(Term { value, is_changed: true, is_address: true, ..term }.number());
                 });
             }
             Opcode::Ld | Opcode::Ldu => {
                 // Local memory is private: threads may read different values at the same address.
-                let divergent = (!instruction.has(Modifier::Local)).then_some(false);
-                sources.merge(term.seen_as(Provenance { loaded: true, divergent, ..Provenance::default() }));
+                let is_local = instruction.has(Modifier::Local);
+                let divergent = (!is_local).then_some(false);
+                let loaded = Provenance { loaded_elsewhere: !is_local, divergent, ..loaded_elsewhere() };
+                sources.merge(term.seen_as(loaded));
                 let base = instruction.operands.iter().find_map(address_register);
                 successors.extend(base.map(|base| {
                     let value = self.reaching.at(base, definition);
                     sources.merge(Provenance::decision(self.on_leaving(value, definition)));
-                    Term { value, is_changed: true, is_address: true }.number()
+                    Term { value, is_changed: true, is_address: true, ..term }.number()
                 }));
             }
-            Opcode::Atom => {
-                sources.merge(term.seen_as(Provenance { loaded: true, divergent: Some(true), ..Provenance::default() }))
-            }
+            Opcode::Atom => sources.merge(term.seen_as(Provenance { divergent: Some(true), ..loaded_elsewhere() })),
             Opcode::Shfl
             | Opcode::Vote
             | Opcode::Activemask
@@ -179,12 +198,14 @@ impl Flow<'_> {
                         | Opcode::Mad
                 );
                 let is_changed = term.is_changed || !keeps;
-                for operand in instruction.operands.iter().skip(1) {
+                for (number, operand) in instruction.operands.iter().enumerate().skip(1) {
+                    let term =
+                        Term { is_condition: term.is_condition || opcode == Opcode::Selp && number == 3, ..term };
                     for_each_part(operand, &mut |part| match (register(part), part) {
                         (Some(register), _) => {
                             let value = self.reaching.at(register, definition);
                             sources.merge(Provenance::decision(self.on_leaving(value, definition)));
-                            successors.push(Term { value, is_changed, is_address: term.is_address }.number());
+                            successors.push(Term { value, is_changed, ..term }.number());
                         }
                         (None, Operand::Special(special)) => sources.merge(term.seen_as(self.special(*special))),
                         (None, Operand::Sink) => {}
@@ -214,6 +235,11 @@ impl Flow<'_> {
             _ => false,
         }
     }
+}
+
+/// What lies in memory that is not the thread's own.
+fn loaded_elsewhere() -> Provenance {
+    Provenance { loaded: true, loaded_elsewhere: true, ..Provenance::default() }
 }
 
 /// The provenance of an operand that is no register and no number. The address of a variable is the same in all
@@ -257,6 +283,26 @@ mod tests {
         assert_eq!(pointer.roots, local(0));
         assert!(pointer.index.loaded && !pointer.index.induction);
         assert_eq!(pointer.index.uniformity(), Some(Uniformity::PerThread));
+    }
+
+    #[test]
+    fn what_is_compared_is_not_loaded() {
+        let index = |load: &str, choose: &str| {
+            let function = function(&format!(
+                "add.u64 %rd1, %SPL, 0;\nmov.u32 %t, %tid.x;\nmul.wide.u32 %o, %t, 4;\nadd.s64 %a, %in, %o;\n{load}\n\
+                 setp.gt.s32 %p1, %i, 5;\n{choose}\nmul.wide.u32 %rd3, %j, 4;\nadd.s64 %rd4, %rd1, %rd3;\n\
+                 ld.local.u32 %r1, [%rd4];"
+            ));
+            pointer_of_last(&function).index
+        };
+        let (global, local) = ("ld.global.u32 %i, [%a];", "ld.local.u32 %i, [%rd1+64];");
+        let compared = index(global, "selp.b32 %j, 2, 1, %p1;");
+        assert!(compared.compared && !compared.loaded && compared.is_data());
+        assert_eq!(compared.uniformity(), Some(Uniformity::PerThread));
+        let chosen = index(global, "selp.b32 %j, %i, 1, %p1;");
+        assert!(chosen.loaded && chosen.loaded_elsewhere);
+        let own = index(local, "selp.b32 %j, %i, 1, %p1;");
+        assert!(own.loaded && !own.loaded_elsewhere);
     }
 
     #[test]
