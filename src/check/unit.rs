@@ -212,6 +212,10 @@ impl OverlaySource for Compilers<'_> {
 
 impl Compilers<'_> {
     fn compile_overlay(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
+        if overlay.is_original() {
+            let alone = self.original(overlay.unit, target).map(|original| self.comparer.alone(&original));
+            return Ok(Measured { alone: alone.unwrap_or_default(), ..Measured::default() });
+        }
         let mirror = overlay.mirror().map_err(|error| {
             let what = "an edited copy cannot be made".to_string();
             Box::<Failure>::from(CompileError::Io { what, message: error.to_string() })
@@ -228,7 +232,7 @@ impl Compilers<'_> {
         let artifacts = compiler.compile(&mirror.unit, target)?;
         let mut measured = Measured::of(&artifacts);
         if let Some(before) = self.original(overlay.unit, target) {
-            let results = self.comparer.results(&before, &artifacts.ptx, &overlay.threads);
+            let results = self.comparer.results(&before, &artifacts.ptx, overlay);
             measured.timed = self.timed(overlay, target, &artifacts, &results.functions);
             (measured.results, measured.executed) = (results.functions, results.executed);
         }

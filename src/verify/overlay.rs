@@ -24,6 +24,9 @@ pub struct Overlay<'a> {
     pub threads: BTreeMap<String, u32>,
     /// Whether the edits change code that a host compiler reads.
     pub is_seen_by_host: bool,
+    /// Whether pointers of the edited kernels may lead to the same memory.
+    pub may_alias: bool,
+    is_original: bool,
     text: Edited,
 }
 
@@ -33,6 +36,13 @@ enum Edited {
     Files(BTreeMap<PathBuf, String>),
     /// The text of a kernel string.
     Text(String),
+}
+
+/// Whether an edit is within a kernel that does not say that its pointers lead to different memory. The word may be a
+/// macro's name. What a function is passed is not known.
+fn may_alias(edit: &Edit) -> bool {
+    let text = edit.context.text();
+    text.contains("__global__") && !text.to_ascii_lowercase().contains("restrict")
 }
 
 /// A unit to compile, and the folder with its files.
@@ -65,7 +75,21 @@ impl<'a> Overlay<'a> {
         };
         let is_file = matches!(text, Edited::Files(_));
         let is_seen_by_host = is_file && edits.iter().any(|edit| is_of_host(edit));
-        Some(Self { unit, root, dependencies, threads: BTreeMap::new(), is_seen_by_host, text })
+        Some(Self {
+            unit,
+            root,
+            dependencies,
+            threads: BTreeMap::new(),
+            is_seen_by_host,
+            may_alias: edits.iter().all(|edit| may_alias(edit)),
+            is_original: edits.is_empty(),
+            text,
+        })
+    }
+
+    /// Whether there are no edits: nothing is to be compiled, and the unit's own kernels are run.
+    pub fn is_original(&self) -> bool {
+        self.is_original
     }
 
     /// What distinguishes this overlay from others of the unit: file names relative to the root, and texts.

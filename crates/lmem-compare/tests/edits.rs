@@ -2,7 +2,8 @@
 //! original.
 //!
 //! `// right: 1 2` and `// wrong: 51 52` name the versions, `// inner: 4` the length of the shortest array within a
-//! structure or an array, which the tool knows from the types. Their PTX is recorded (`edits/ptx.tar.xz`), so no toolkit
+//! structure or an array, which the tool knows from the types. Parameters overlap in some launches of kernels without
+//! `__restrict__`. Their PTX is recorded (`edits/ptx.tar.xz`), so no toolkit
 //! is needed; `LMEM_NVCC=path/to/nvcc cargo test -p lmem-compare --test edits` records it again, with
 //! `LMEM_FAMILIES=ring,table` only that of some.
 
@@ -26,6 +27,7 @@ struct Family {
     right: Vec<u32>,
     wrong: Vec<u32>,
     inner_length: Option<u32>,
+    may_alias: bool,
 }
 
 fn folder() -> PathBuf {
@@ -51,6 +53,7 @@ fn family(file: PathBuf) -> Family {
         right: numbers("// right:"),
         wrong: numbers("// wrong:"),
         inner_length: numbers("// inner:").first().copied(),
+        may_alias: !text.contains("restrict"),
         file,
     }
 }
@@ -115,7 +118,9 @@ fn results(record: &BTreeMap<String, String>, family: &Family, version: u32) -> 
     let ptx = |version: u32| record.get(&format!("{}.{version}", family.name)).expect("the version is on record");
     let threads = THREADS.iter().find(|(name, _)| *name == family.name).map(|(_, threads)| *threads);
     let versions = Versions::new(ptx(0), ptx(version)).unwrap();
-    versions.compare(&family.name, Terms { threads, inner_length: family.inner_length }).results
+    versions
+        .compare(&family.name, Terms { threads, inner_length: family.inner_length, may_alias: family.may_alias })
+        .results
 }
 
 #[test]
@@ -143,7 +148,7 @@ fn wrong_edits_are_refuted_and_right_ones_are_not() {
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
-    assert!(right >= 60 && wrong >= 150, "{right} right, {wrong} wrong");
+    assert!(right >= 90 && wrong >= 159, "{right} right, {wrong} wrong");
 }
 
 #[test]
