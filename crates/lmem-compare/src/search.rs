@@ -259,21 +259,21 @@ impl Search<'_> {
         narrowed
     }
 
-    /// The launch with the most work among a few that have random values, as the one that an edit is judged by.
+    /// The launch with the most work among a few that have random values, as the one that an edit is judged by. Launches
+    /// like those that are known to be valid count only if no other is: their values are of few kinds.
     fn longest(&mut self) -> Option<Recipe> {
+        self.longest_of(|search, number| Some(search.drawn(number, false)))
+            .or_else(|| self.longest_of(|search, number| search.similar(number)))
+    }
+
+    fn longest_of(&mut self, recipe: impl Fn(&Self, u64) -> Option<Recipe>) -> Option<Recipe> {
         let mut longest: Option<(u64, Recipe)> = None;
         let mut left = ALONE;
         for number in 0..DRAWS {
             if left == 0 || self.work > WORK {
                 break;
             }
-            let recipe = match self.similar(number) {
-                Some(recipe) if number % 4 == 1 => Recipe { spread: Spread::Random, ..recipe },
-                _ => self.drawn(number, false),
-            };
-            if recipe.spread != Spread::Random {
-                continue;
-            }
+            let Some(recipe) = recipe(self, number).filter(|recipe| recipe.spread == Spread::Random) else { continue };
             let Ok((ran, _)) = self.original(&recipe) else { continue };
             if !ran.has_effect() || !self.reach.in_original(&ran.outcome) {
                 continue;
