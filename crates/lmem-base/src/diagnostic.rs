@@ -522,6 +522,10 @@ pub struct Diagnostic {
     pub package: Option<String>,
 }
 
+/// What edits end of the time that local memory takes by estimate, in thousandths: of 67 unseen pairs, the medians are
+/// 0.40 and 0.62 of the kernel's time. Else findings that nobody can mend would come first.
+const USUALLY_ENDED: u32 = 640;
+
 impl Diagnostic {
     /// Whether something could not be checked: an error that is no finding.
     pub fn is_failure(&self) -> bool {
@@ -529,9 +533,10 @@ impl Diagnostic {
     }
 
     /// What the local memory costs, as a share of the kernel's time in thousandths: what the best edit with an estimate
-    /// ends, else all local memory of the kernel. `None` where nothing was executed.
+    /// ends, else what edits usually end of all that it takes. `None` where nothing was executed.
     pub fn share(&self) -> Option<u32> {
-        self.ended_share().or_else(|| self.evidence.as_ref()?.local_share)
+        let usual = || Some(self.evidence.as_ref()?.local_share? * USUALLY_ENDED / 1000);
+        self.ended_share().or_else(usual)
     }
 
     /// The share of the kernel's time, in thousandths, that the best edit with an estimate ends.
