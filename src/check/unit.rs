@@ -177,7 +177,9 @@ impl Tried {
     /// Whether a GPU has nothing to add.
     fn is_timed_on(&self, bench: &Bench<'_>) -> bool {
         let Self::Measured(measured) = self else { return true };
-        measured.timed.values().any(|it| it.timing().is_none_or(|timing| timing.device == bench.device.name))
+        // A unit without edits is not timed.
+        measured.functions.is_empty()
+            || measured.timed.values().any(|it| it.timing().is_none_or(|timing| timing.device == bench.device.name))
     }
 
     fn result(self) -> Result<Measured, Box<Failure>> {

@@ -85,6 +85,7 @@ const NARROW: [i64; 3] = [4, 2, 1];
 
 /// Threads per block, in turn.
 const BLOCKS: [u32; 6] = [64, 32, 33, 128, 1, 96];
+const LARGER_BLOCKS: [u32; 4] = [256, 512, 128, 1024];
 const PLANES: [[u32; 2]; 5] = [[8, 8], [32, 2], [16, 4], [4, 8], [5, 7]];
 const SHARED: u32 = 32 << 10;
 
@@ -250,13 +251,34 @@ impl Search<'_> {
 
     /// Finds bounds of the integers, if need be with launches that read memory which nothing wrote.
     fn settle(&mut self) -> Result<(), String> {
-        let narrowed = self.narrow();
+        let mut narrowed = self.narrow();
+        if self.reaching.is_empty() && self.reads_unwritten && self.before.static_shared() > 0 {
+            narrowed = self.fill_shared().unwrap_or(narrowed);
+        }
         if self.reaching.is_empty() && self.reads_unwritten {
             self.is_lenient = true;
             self.work = 0;
             return self.narrow();
         }
         narrowed
+    }
+
+    /// Tries larger blocks: where shared arrays are of a block's size, smaller ones leave elements unwritten. `None` if
+    /// the block size is given, or no size will do.
+    fn fill_shared(&mut self) -> Option<Result<(), String>> {
+        if self.terms.threads.is_some() {
+            return None;
+        }
+        for threads in LARGER_BLOCKS {
+            self.terms.threads = Some(threads);
+            self.work = 0;
+            let narrowed = self.narrow();
+            if narrowed.is_ok() && !self.reaching.is_empty() {
+                return Some(narrowed);
+            }
+        }
+        self.terms.threads = None;
+        None
     }
 
     /// The launch with the most work among a few that have random values, as the one that an edit is judged by. Launches
