@@ -1,11 +1,11 @@
 //! Correct edits, and edits made wrong on purpose, in `edits/*.cu`; the macro `V` selects the version, 0 is the
 //! original.
 //!
-//! `// right: 1 2` and `// wrong: 51 52` name the versions, `// missed: 53` wrong ones that no launch shows yet, `// inner: 4` the length of the shortest array within a
-//! structure or an array, which the tool knows from the types. Parameters overlap in some launches of kernels without
-//! `__restrict__`. Their PTX is recorded (`edits/ptx.tar.xz`), so no toolkit
-//! is needed; `LMEM_NVCC=path/to/nvcc cargo test -p lmem-compare --test edits` records it again, with
-//! `LMEM_FAMILIES=ring,table` only that of some.
+//! `// right: 1 2` and `// wrong: 51 52` name the versions, `// missed: 53` wrong ones that no launch shows yet, and
+//! `// inner: 4` the length of the shortest array within a structure or an array, which the tool knows from the types.
+//! Parameters overlap in some launches of kernels without `__restrict__`. The PTX of all is recorded
+//! (`edits/ptx.tar.xz`), so no toolkit is needed; `LMEM_NVCC=path/to/nvcc cargo test -p lmem-compare --test edits` records
+//! it again, with `LMEM_FAMILIES=ring,table` only that of some.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

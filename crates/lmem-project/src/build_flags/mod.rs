@@ -473,9 +473,9 @@ mod tests {
             let arguments: Vec<&str> = arguments.iter().copied().chain(["-cubin", file]).collect();
             Record::of_test("one", "/o", &arguments).invocation().unwrap()
         };
-        flags.add(&compiled("a.cu", &["-gencode=arch=compute_80,code=[sm_80,sm_90]"]), FlagOrigin::CompileCommands);
-        flags.add(&compiled("b.cu", &["-arch=sm_90"]), FlagOrigin::CompileCommands);
-        flags.add(&compiled("c.cu", &["-arch=sm_75"]), FlagOrigin::CompileCommands);
+        flags.add([compiled("a.cu", &["-gencode=arch=compute_80,code=[sm_80,sm_90]"])], FlagOrigin::CompileCommands);
+        flags.add([compiled("b.cu", &["-arch=sm_90"])], FlagOrigin::CompileCommands);
+        flags.add([compiled("c.cu", &["-arch=sm_75"])], FlagOrigin::CompileCommands);
         assert_eq!(flags.architectures(), ["sm_80", "sm_90", "sm_75"]);
     }
 
