@@ -91,6 +91,7 @@ impl Claim {
                 cause: finding.cause,
                 subject: finding.subject,
                 quotes_figures: finding.quotes_figures,
+                local_share: None,
             }),
             package: about.unit.package.clone(),
         }

@@ -78,15 +78,16 @@ fn compile(
     subjects: &Subjects<'_>,
 ) -> Result<Fixes, CheckError> {
     let Run { shared, arguments, threads, talk, settled, .. } = *run;
-    let count = diagnostics.iter().filter(|diagnostic| !diagnostic.suggestions.is_empty()).count();
-    if count == 0 {
-        return Ok(Fixes::default());
-    }
     let start = Instant::now();
     let progress = Progress::new("Proving", 0, talk.quiet);
     let budget = Budget::new(arguments.verify_budget);
     let prover =
         Prover { subjects, source: shared.source, root: shared.root, threads, budget: &budget, watcher: &progress };
+    if diagnostics.iter().all(|diagnostic| diagnostic.suggestions.is_empty()) {
+        verify::run_alone(diagnostics, &prover);
+        progress.clear();
+        return Ok(Fixes::default());
+    }
     let tally = verify::prove(diagnostics, &prover);
     summary.refuted += tally.different();
     let fixes = match tally.interrupted {

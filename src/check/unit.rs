@@ -177,7 +177,9 @@ impl Tried {
     /// Whether a GPU has nothing to add.
     fn is_timed_on(&self, bench: &Bench<'_>) -> bool {
         let Self::Measured(measured) = self else { return true };
-        measured.timed.values().any(|it| it.timing().is_none_or(|timing| timing.device == bench.device.name))
+        // A unit without edits is not timed.
+        measured.functions.is_empty()
+            || measured.timed.values().any(|it| it.timing().is_none_or(|timing| timing.device == bench.device.name))
     }
 
     fn result(self) -> Result<Measured, Box<Failure>> {
@@ -212,6 +214,10 @@ impl OverlaySource for Compilers<'_> {
 
 impl Compilers<'_> {
     fn compile_overlay(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
+        if overlay.is_original() {
+            let alone = self.original(overlay.unit, target).map(|original| self.comparer.alone(&original));
+            return Ok(Measured { alone: alone.unwrap_or_default(), ..Measured::default() });
+        }
         let mirror = overlay.mirror().map_err(|error| {
             let what = "an edited copy cannot be made".to_string();
             Box::<Failure>::from(CompileError::Io { what, message: error.to_string() })
@@ -228,7 +234,7 @@ impl Compilers<'_> {
         let artifacts = compiler.compile(&mirror.unit, target)?;
         let mut measured = Measured::of(&artifacts);
         if let Some(before) = self.original(overlay.unit, target) {
-            let results = self.comparer.results(&before, &artifacts.ptx, &overlay.threads);
+            let results = self.comparer.results(&before, &artifacts.ptx, overlay);
             measured.timed = self.timed(overlay, target, &artifacts, &results.functions);
             (measured.results, measured.executed) = (results.functions, results.executed);
         }

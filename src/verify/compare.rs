@@ -5,7 +5,7 @@ use thiserror::Error;
 use lmem_base::diagnostic::{Footprint, Speedup};
 use lmem_base::gpu::Arch;
 use lmem_base::timing::{TimedResults, Timing};
-use lmem_compare::estimate::{self, Estimate, Executed, Usage};
+use lmem_compare::estimate::{self, Counts, Estimate, Executed, Usage};
 use nv_code::ComputedCosts;
 
 use super::measure::{Function, Measured};
@@ -177,14 +177,21 @@ fn estimate(
     executed: Option<&Executed>,
     terms: Terms,
 ) -> Option<Estimate> {
-    let usage = |function: &Function| {
-        let warps = resident(function, terms)?.warps;
-        let spilled = function.spilled();
-        // A frame of unknown size is at least not empty.
-        let stack_frame = function.usage.stack_frame.max(u64::from(function.stack_is_unknown));
-        Some(Usage { warps, stack_frame, spilled })
-    };
-    estimate::estimate(executed?, usage(before)?, usage(after?)?, terms.arch)
+    let warps = |function: &Function| Some(resident(function, terms)?.warps);
+    let (old, new) = (usage(before, warps(before)?), usage(after?, warps(after?)?));
+    estimate::estimate(executed?, old, new, terms.arch)
+}
+
+/// The share of a kernel's time, in thousandths, that its local memory takes. `None` if it was not run.
+pub fn share(kernel: &Function, counts: &Counts, arch: Arch) -> Option<u32> {
+    let occupancy = occupancy(arch.gpu(), kernel.usage.registers, kernel.usage.shared, kernel.threads)?;
+    estimate::share(counts, usage(kernel, occupancy.warps), arch)
+}
+
+fn usage(function: &Function, warps: u32) -> Usage {
+    // A frame of unknown size is at least not empty.
+    let stack_frame = function.usage.stack_frame.max(u64::from(function.stack_is_unknown));
+    Usage { warps, stack_frame, spilled: function.spilled() }
 }
 
 /// Judges what a GPU showed. That local memory decreases does not count if the kernel becomes slower.
@@ -216,7 +223,7 @@ fn is_paid(old_work: u64, new_work: u64, free: u32, left: u32) -> bool {
 
 /// Whether a function has no local memory of its own: its finding is about the frames of its callers.
 fn is_bare(function: &Function) -> bool {
-    function.usage.stack_frame == 0 && function.spilled() == 0 && !function.stack_is_unknown
+    !function.has_local_memory()
 }
 
 /// Whether a function that a finding is for has less local memory.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use lmem_base::diagnostic::{Comparison, ResourceUsage};
 use lmem_base::timing::Measurement;
-use lmem_compare::estimate::Executed;
+use lmem_compare::estimate::{Counts, Executed};
 use lmem_unit::Artifacts;
 use nv_code::{Cubin, FunctionUsage, PtxasLog, SassFunction, Work};
 
@@ -55,6 +55,9 @@ pub struct Measured {
     /// By kernel: what both versions execute in one of the compared launches.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub executed: BTreeMap<String, Executed>,
+    /// By kernel: what a unit without edits executes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub alone: BTreeMap<String, Counts>,
     /// By kernel: both versions on a GPU, if that was asked for.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub timed: BTreeMap<String, Measurement>,
@@ -74,6 +77,11 @@ pub struct Function {
 impl Function {
     pub fn spilled(&self) -> u64 {
         self.usage.spilled()
+    }
+
+    /// Whether it has a stack frame, also one of unknown size, or spills.
+    pub fn has_local_memory(&self) -> bool {
+        self.usage.stack_frame > 0 || self.spilled() > 0 || self.stack_is_unknown
     }
 }
 

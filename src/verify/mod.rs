@@ -3,6 +3,7 @@
 //! A suggestion must be valid in every unit that reads the edited files, for every architecture of the run. Several are
 //! tried in one compilation if they are independent. If such a compilation fails, each is tried alone.
 
+mod alone;
 mod batch;
 mod budget;
 mod combine;
@@ -41,6 +42,7 @@ use compare::Terms;
 use measure::canonical;
 use subjects::reads;
 
+pub use alone::run_alone;
 pub use budget::{Budget, cost_of};
 pub use combine::{Combined, combine};
 pub use compare::Fault;
@@ -161,6 +163,9 @@ pub fn prove(diagnostics: &mut [Diagnostic], prover: &Prover<'_>) -> Tally {
         keep(diagnostic, outcomes, &mut tally);
     }
     covered::share(diagnostics, &|edits, place| prover.subjects.are_of_one(edits, place));
+    if !tally.interrupted {
+        run_alone(diagnostics, prover);
+    }
     tally
 }
 

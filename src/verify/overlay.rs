@@ -24,6 +24,9 @@ pub struct Overlay<'a> {
     pub threads: BTreeMap<String, u32>,
     /// Where its files are edited.
     spans: Vec<Span>,
+    /// Whether pointers of the edited kernels may lead to the same memory.
+    pub may_alias: bool,
+    is_original: bool,
     text: Edited,
 }
 
@@ -33,6 +36,13 @@ enum Edited {
     Files(BTreeMap<PathBuf, String>),
     /// The text of a kernel string.
     Text(String),
+}
+
+/// Whether an edit is within a kernel that does not say that its pointers lead to different memory. The word may be a
+/// macro's name. What a function is passed is not known.
+fn may_alias(edit: &Edit) -> bool {
+    let text = edit.context.text();
+    text.contains("__global__") && !text.to_ascii_lowercase().contains("restrict")
 }
 
 /// A unit to compile, and the folder with its files.
@@ -65,7 +75,14 @@ impl<'a> Overlay<'a> {
         };
         let is_file = matches!(text, Edited::Files(_));
         let spans = edits.iter().filter(|_| is_file).map(|edit| edit.span.clone()).collect();
-        Some(Self { unit, root, dependencies, threads: BTreeMap::new(), spans, text })
+        let may_alias = edits.iter().all(|edit| may_alias(edit));
+        let is_original = edits.is_empty();
+        Some(Self { unit, root, dependencies, threads: BTreeMap::new(), spans, may_alias, is_original, text })
+    }
+
+    /// Whether there are no edits: nothing is to be compiled, and the unit's own kernels are run.
+    pub fn is_original(&self) -> bool {
+        self.is_original
     }
 
     /// Whether the edits change code that a host compiler reads. The files are parsed for that, so it is asked only of what is compiled:

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 use lmem_base::diagnostic::{Applicability, Comparison, Verification};
-use lmem_compare::estimate::Executed;
-use lmem_compare::{Compared, Terms, Versions};
+use lmem_compare::estimate::{Counts, Executed};
+use lmem_compare::{Alone, Compared, Terms, Versions};
 use lmem_unit::{Artifacts, TranslationUnit};
-use nv_code::PtxModule;
 use nv_code::dataflow::cancels_products;
+use nv_code::{PtxModule, PtxasLog};
 
 use super::Candidate;
 use super::measure::{Measured, canonical};
+use super::overlay::Overlay;
 use crate::compile::unit::Target;
 
 /// Limit on the kernels of a unit that are run; an edit of a header may change hundreds.
@@ -32,6 +33,7 @@ pub struct Comparer {
     /// By unit and architecture, for runs without a cache.
     originals: Mutex<HashMap<(String, String), Arc<Original>>>,
     known: Mutex<HashMap<blake3::Hash, Results>>,
+    alone: Mutex<HashMap<blake3::Hash, BTreeMap<String, Counts>>>,
 }
 
 /// A unit without edits.
@@ -40,13 +42,18 @@ pub struct Original {
     ptx: String,
     /// By function, the length of the shortest array within one of its variables.
     inner_lengths: BTreeMap<String, u32>,
+    /// Kernels with a stack frame or spills.
+    has_local_memory: BTreeSet<String>,
 }
 
 impl Original {
     pub fn of(artifacts: &Artifacts) -> Self {
         let lengths = artifacts.front_end.inner_lengths();
         let inner_lengths = lengths.into_iter().map(|(name, length)| (canonical(name), length)).collect();
-        Self { ptx: canonical(&artifacts.ptx), inner_lengths }
+        let functions = Measured::of_log(&PtxasLog::parse(&artifacts.ptxas_log)).functions;
+        let has_local_memory = functions.into_iter().filter(|(_, it)| it.is_entry && it.has_local_memory());
+        let has_local_memory = has_local_memory.map(|(name, _)| name).collect();
+        Self { ptx: canonical(&artifacts.ptx), inner_lengths, has_local_memory }
     }
 
     /// The length of the shortest array within a variable of a kernel, or of a function that may be inlined into it.
@@ -69,20 +76,24 @@ impl Comparer {
         self.originals.lock().ok()?.get(&name(unit, target)).cloned()
     }
 
-    /// Compares the results of a unit's functions before and after an edit; `threads` are the block sizes that the
-    /// edits of kernels rely on.
-    pub fn results(&self, before: &Original, after: &str, threads: &BTreeMap<String, u32>) -> Results {
+    /// Compares the results of a unit's functions before and after the edits of an overlay.
+    pub fn results(&self, before: &Original, after: &str, overlay: &Overlay<'_>) -> Results {
+        self.results_on(before, after, (&overlay.threads, overlay.may_alias))
+    }
+
+    /// By kernel, the block size that the edits rely on, and whether pointers may lead to the same memory.
+    fn results_on(
+        &self,
+        before: &Original,
+        after: &str,
+        (threads, may_alias): (&BTreeMap<String, u32>, bool),
+    ) -> Results {
         let after = canonical(after);
-        let mut hasher = blake3::Hasher::new();
-        for text in [&before.ptx, &after] {
-            text.lines().filter(|line| is_code(line)).for_each(|line| {
-                hasher.update(line.as_bytes());
-            });
-            hasher.update(b"\0");
-        }
+        let mut hasher = hasher_of(&[&before.ptx, &after]);
         threads.iter().for_each(|(kernel, threads)| {
             hasher.update(format!("{kernel} {threads}").as_bytes());
         });
+        hasher.update(&[u8::from(may_alias)]);
         before.inner_lengths.iter().for_each(|(function, length)| {
             hasher.update(format!("{function} [{length}]").as_bytes());
         });
@@ -90,12 +101,47 @@ impl Comparer {
         if let Some(known) = self.known.lock().ok().and_then(|known| known.get(&key).cloned()) {
             return known;
         }
-        let results = compared(before, &after, threads);
+        let results = compared(before, &after, (threads, may_alias));
         if let Ok(mut known) = self.known.lock() {
             known.insert(key, results.clone());
         }
         results
     }
+
+    /// What the kernels with local memory of a unit without edits execute.
+    pub fn alone(&self, original: &Original) -> BTreeMap<String, Counts> {
+        let mut hasher = hasher_of(&[&original.ptx]);
+        original.has_local_memory.iter().for_each(|kernel| {
+            hasher.update(kernel.as_bytes());
+        });
+        let key = hasher.finalize();
+        if let Some(known) = self.alone.lock().ok().and_then(|known| known.get(&key).cloned()) {
+            return known;
+        }
+        let kernels = original.has_local_memory.iter().take(MOST_KERNELS);
+        let counts: BTreeMap<String, Counts> = match Alone::new(&original.ptx) {
+            Some(alone) => {
+                kernels.filter_map(|name| Some((name.clone(), alone.counts(name, Terms::default())?))).collect()
+            }
+            None => BTreeMap::new(),
+        };
+        if let Ok(mut known) = self.alone.lock() {
+            known.insert(key, counts.clone());
+        }
+        counts
+    }
+}
+
+/// A hash of the code in texts of PTX.
+fn hasher_of(texts: &[&str]) -> blake3::Hasher {
+    let mut hasher = blake3::Hasher::new();
+    for text in texts {
+        text.lines().filter(|line| is_code(line)).for_each(|line| {
+            hasher.update(line.as_bytes());
+        });
+        hasher.update(b"\0");
+    }
+    hasher
 }
 
 fn name(unit: &TranslationUnit, target: &Target) -> (String, String) {
@@ -112,7 +158,7 @@ fn is_code(line: &str) -> bool {
     !["//", ".loc", ".file", ".target", ".version"].iter().any(|start| line.starts_with(start))
 }
 
-fn compared(before: &Original, after: &str, threads: &BTreeMap<String, u32>) -> Results {
+fn compared(before: &Original, after: &str, (threads, may_alias): (&BTreeMap<String, u32>, bool)) -> Results {
     let mut results = Results::default();
     let Some(versions) = Versions::new(&before.ptx, after) else { return results };
     let mut kernels: Vec<&str> = versions.kernels().collect();
@@ -125,7 +171,7 @@ fn compared(before: &Original, after: &str, threads: &BTreeMap<String, u32>) -> 
         let Compared { results: outcome, executed } = match count {
             0..MOST_KERNELS => {
                 let inner_length = before.inner_length(kernel, &all);
-                versions.compare(kernel, Terms { threads: threads.get(kernel).copied(), inner_length })
+                versions.compare(kernel, Terms { threads: threads.get(kernel).copied(), inner_length, may_alias })
             }
             _ => Compared::without_counts(Comparison::NotCompared { why: "too many kernels".to_string() }),
         };
@@ -199,7 +245,7 @@ mod tests {
 
     fn results(after: &str) -> Results {
         let original = Original { ptx: KERNEL.to_string(), ..Original::default() };
-        Comparer::default().results(&original, after, &BTreeMap::new())
+        Comparer::default().results_on(&original, after, (&BTreeMap::new(), true))
     }
 
     fn result(after: &str) -> Comparison {

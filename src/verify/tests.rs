@@ -27,11 +27,14 @@ struct Compiler {
 
 impl OverlaySource for Compiler {
     fn measure(&self, overlay: &Overlay<'_>, _: &Target) -> Result<Measured, Box<Failure>> {
+        if overlay.is_original() {
+            return Ok(Measured { alone: self.comparer.alone(&self.original), ..Measured::default() });
+        }
         let is_right = overlay.texts().iter().any(|(_, text)| text.contains("n + n + n"));
         let more = if is_right { "add.s32 %r3, %r3, %r1;\n" } else { "" };
         let sum = format!("add.s32 %r3, %r1, %r1;\n{more}mov.u32 %r1, %r3");
         let ptx = PTX.replace("mul.lo.s32 %r1, %r1, 3", &sum);
-        let results = self.comparer.results(&self.original, &ptx, &overlay.threads);
+        let results = self.comparer.results(&self.original, &ptx, overlay);
         Ok(Measured { results: results.functions, ..measured(0) })
     }
 }
@@ -45,7 +48,7 @@ impl Watcher for Silent {
 }
 
 fn usage(stack_frame: u64) -> ResourceUsage {
-    ResourceUsage { stack_frame, registers: 20, ..ResourceUsage::default() }
+    ResourceUsage { stack_frame, spill_stores: 16 * stack_frame, registers: 20, ..ResourceUsage::default() }
 }
 
 fn measured(stack_frame: u64) -> Measured {
@@ -57,7 +60,10 @@ fn artifacts() -> Artifacts {
     Artifacts {
         cubin: Vec::new(),
         ptx: PTX.to_string(),
-        ptxas_log: String::new(),
+        ptxas_log:
+            "ptxas info    : Compiling entry function 'k' for 'sm_90'\nptxas info    : Function properties for k\n    \
+            16 bytes stack frame, 64 bytes spill stores, 64 bytes spill loads\n"
+                .to_string(),
         unlimited_log: String::new(),
         shared_log: None,
         front_end: Default::default(),
@@ -106,6 +112,10 @@ fn diagnostic(file: &Arc<SourceFile>, edits: &[&str]) -> Diagnostic {
 
 /// What is left of a diagnostic with these edits, and what is counted.
 fn proven(edits: &[&str]) -> (Diagnostic, Tally) {
+    proven_within(edits, 9)
+}
+
+fn proven_within(edits: &[&str], compilations: u64) -> (Diagnostic, Tally) {
     let file = SourceFile::from_text("a.cu", TEXT);
     let unit = TranslationUnit {
         name: "a.cu".into(),
@@ -144,7 +154,7 @@ fn proven(edits: &[&str]) -> (Diagnostic, Tally) {
         source: &source,
         root: Path::new(""),
         threads: 1,
-        budget: &Budget::new(9),
+        budget: &Budget::new(compilations),
         watcher: &Silent,
     };
     let mut diagnostics = [diagnostic(&file, edits)];
@@ -174,4 +184,12 @@ fn the_next_edit_is_tried() {
     assert_eq!((tally.different(), tally.proven), (1, 1));
     // A mistake of a rewrite says nothing about its idea, so the report does not list it as tried and rejected.
     assert!(diagnostic.notes.is_empty(), "{:?}", diagnostic.notes);
+}
+
+#[test]
+fn a_kernel_without_a_compared_edit_is_run_alone() {
+    let share = |(diagnostic, _): (Diagnostic, Tally)| diagnostic.evidence.unwrap().local_share;
+    assert!(share(proven(&[])).is_some_and(|share| (500..1000).contains(&share)), "spills take most of the time");
+    assert_eq!(share(proven(&[])), share(proven(&["n + n"])));
+    assert_eq!(share(proven_within(&[], 0)), None);
 }

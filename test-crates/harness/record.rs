@@ -287,7 +287,7 @@ impl OverlaySource for Proving<'_> {
         let key = overlay_key(folder, overlay, target);
         let result = match self.record.overlay(&key) {
             Some(None) => Err(CompileError::Refused { architecture: target.architecture.clone() }.into()),
-            Some(Some(measured)) if !measured.results.is_empty() && !measured.executed.is_empty() => Ok(measured),
+            Some(Some(measured)) if is_complete(&measured) => Ok(measured),
             _ => {
                 let real = Target { toolkit: Arc::new(self.toolkit.clone()), ..target.clone() };
                 measure(folder, overlay, &real, &self.comparer, self.cancel)
@@ -297,6 +297,11 @@ impl OverlaySource for Proving<'_> {
         overlays.insert(key, result.as_ref().ok().cloned());
         result
     }
+}
+
+/// Whether there are results of both versions of an edited unit, or of a run of the unit alone.
+fn is_complete(measured: &Measured) -> bool {
+    (!measured.results.is_empty() && !measured.executed.is_empty()) || !measured.alone.is_empty()
 }
 
 /// Compiles the suggestions of test crates and records their figures; `names` is as for [`renew`].

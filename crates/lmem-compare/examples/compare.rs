@@ -1,10 +1,10 @@
 //! Compares all kernels of two PTX files:
 //! `cargo run --release -p lmem-compare --example compare -- BEFORE.ptx AFTER.ptx [THREADS]`.
-//! Prints what both versions execute, too. With one file, each kernel is compared with a copy that has one register more, which shows what cannot be compared.
+//! Prints what both versions execute, and what the first does alone. With one file, each kernel is compared with a copy that has one register more, which shows what cannot be compared.
 
 use std::time::Instant;
 
-use lmem_compare::{Terms, Versions};
+use lmem_compare::{Alone, Terms, Versions};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -17,6 +17,9 @@ fn main() {
         let start = Instant::now();
         let compared = versions.compare(kernel, Terms { threads, ..Terms::default() });
         println!("{:7.1} ms {kernel}: {}", start.elapsed().as_secs_f64() * 1e3, compared.results);
+        let start = Instant::now();
+        let counts = Alone::new(&before).and_then(|alone| alone.counts(kernel, Terms::default()));
+        println!("{:7.1} ms alone {counts:?}", start.elapsed().as_secs_f64() * 1e3);
         if let Some(executed) = compared.executed {
             println!("  before {:?}\n  after  {:?}", executed.before, executed.after);
         }

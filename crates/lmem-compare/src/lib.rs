@@ -10,11 +10,16 @@
 //!
 //! Comparing and estimating take a third of the processor time of the compilations that they follow: 21 of 67 seconds for
 //! the 85 edited units of the test crate `labelled` on one architecture. Of 513 pairs of changed kernels (the test crates
-//! and two sets of kernels that no rewrite was made for), 497 are compared.
+//! and two sets of kernels that no rewrite was made for), 497 are compared. A run of the original alone, for a kernel without
+//! such an edit, takes 0.4 of the time of a comparison (27 against 68 seconds for 75 kernels).
+//!
+//! Where no parameter is `__restrict__`, single threads are also launched with pointers of one type to overlapping memory
+//! (`search/aliased.rs`), so that memory which is read again in place of a copy shows.
 //!
 //! All bytes written to global memory must be equal. Floating-point numbers may differ in the last digits, which is
 //! reported.
 
+mod alone;
 mod constants;
 mod difference;
 mod draw;
@@ -33,6 +38,7 @@ use ptx_machine::Program;
 use ptx_syntax::{Module, Operand, SpecialRegister};
 use search::Search;
 
+pub use alone::Alone;
 pub use search::{Buffer, LargeLaunch, Pointer, Terms};
 
 /// What running both versions of a kernel showed.

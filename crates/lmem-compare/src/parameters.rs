@@ -1,6 +1,6 @@
 //! The parameters of a launch, with kinds inferred from the kernel's use of them.
 
-use ptx_machine::{Class, Memory, ParameterUse, Program};
+use ptx_machine::{Class, Memory, Origin, ParameterUse, Program};
 use ptx_syntax::{Function, Opcode, Operand, Type};
 
 use crate::draw::{float_bits, mix};
@@ -82,6 +82,11 @@ impl Parameters {
         parameters
     }
 
+    /// What the pointers lead to.
+    pub fn pointer_origins(&self) -> impl Iterator<Item = Origin> {
+        self.pointers.iter().map(|part| Origin::Parameter(number_of(*part)))
+    }
+
     /// Whether there are bytes of unknown kind.
     pub fn has_rest(&self) -> bool {
         !self.rest.is_empty()
@@ -102,7 +107,7 @@ impl Parameters {
 
     /// The bytes of all parameters.
     pub fn bytes(&self, memory: &mut Memory, recipe: &Recipe) -> Vec<Vec<u8>> {
-        let Recipe { seed, rest, wide_are_pointers, integers, .. } = recipe;
+        let Recipe { seed, rest, wide_are_pointers, integers, alias, .. } = recipe;
         let mut all: Vec<Vec<u8>> = self.sizes.iter().map(|bytes| vec![0; *bytes]).collect();
         let mut put = |part: Part, bits: u64| {
             let slot = all.get_mut(part.parameter).and_then(|it| it.get_mut(part.offset..part.offset + part.bytes));
@@ -111,10 +116,7 @@ impl Parameters {
                 slot.copy_from_slice(&bytes[..slot.len().min(8)]);
             }
         };
-        let region = |memory: &mut Memory, part: Part| {
-            let within = (part.offset / 8) as u32 % POINTERS;
-            memory.parameter(part.parameter as u32 * POINTERS + within).address()
-        };
+        let region = |memory: &mut Memory, part: Part| memory.parameter(number_of(part)).address();
         for (number, (parameter, offset)) in (0u64..).zip(&self.rest) {
             let hash = mix(*seed, number.wrapping_mul(31));
             let wide = Part { parameter: *parameter, offset: *offset, bytes: 8 };
@@ -127,8 +129,11 @@ impl Parameters {
                 Rest::Doubles | Rest::Pointers => {}
             }
         }
-        for part in &self.pointers {
-            put(*part, region(memory, *part));
+        for (index, part) in self.pointers.iter().enumerate() {
+            let alias = alias.filter(|alias| alias.to == index);
+            let target = alias.and_then(|alias| self.pointers.get(alias.from)).unwrap_or(part);
+            let shift = alias.map_or(0, |alias| alias.shift);
+            put(*part, region(memory, *target).wrapping_add_signed(shift));
         }
         for (number, (part, ty)) in (0u64..).zip(&self.floats) {
             put(*part, float_bits(*ty, small(mix(*seed, number.wrapping_mul(7919)))));
@@ -141,6 +146,11 @@ impl Parameters {
         }
         all
     }
+}
+
+/// The number of the region that a pointer leads to.
+fn number_of(part: Part) -> u32 {
+    part.parameter as u32 * POINTERS + (part.offset / 8) as u32 % POINTERS
 }
 
 /// A plausible threshold, factor or step.

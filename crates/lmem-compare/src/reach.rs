@@ -34,6 +34,13 @@ impl Reach {
         Self { left: before.clone(), before, after }
     }
 
+    /// The blocks of one version that read local memory. If it has none, as with spills, any launch will do.
+    pub fn of_local_memory(module: &Module, program: &Program) -> Self {
+        let blocks = blocks(module, program);
+        let before: BTreeSet<Place> = blocks.iter().filter(|block| block.reads).map(|block| block.place).collect();
+        Self { left: before.clone(), before, after: BTreeSet::new() }
+    }
+
     /// Whether a run of the original executes a changed block.
     pub fn in_original(&self, outcome: &Outcome) -> bool {
         executes(&self.before, outcome)

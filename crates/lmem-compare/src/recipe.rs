@@ -59,9 +59,20 @@ pub(crate) struct Recipe {
     pub wide_are_pointers: bool,
     /// One value for each of `Parameters::integers`.
     pub integers: Vec<i64>,
+    /// Two parameters that lead to the same memory.
+    pub alias: Option<Alias>,
     pub rest: Rest,
     pub block: [u32; 3],
     pub grid: [u32; 3],
+}
+
+/// A pointer that is another one, or near it. Pointers are numbers of `Parameters::pointers`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Alias {
+    pub from: usize,
+    pub to: usize,
+    /// In bytes.
+    pub shift: i64,
 }
 
 impl Recipe {

@@ -6,6 +6,7 @@
 //!    accepts.
 //! 3. *Launch*: vary integers and distributions within these bounds, and run both versions on each launch.
 
+mod aliased;
 mod around;
 mod large;
 
@@ -30,12 +31,16 @@ pub use large::{Buffer, LargeLaunch, Pointer};
 
 /// Number of launches to compare.
 const LAUNCHES: u32 = 24;
+/// Number of launches of a kernel without another version.
+const ALONE: u32 = 8;
 /// Limit on drawn launches.
 const DRAWS: u64 = 72;
 /// More launches, if part of what the edit changes was executed in none.
 const MORE: u64 = 12;
 /// So many launches more that do not execute what the edit changes than that do: values are then chosen for conditions.
 const UNREACHED: u32 = 4;
+/// Of the compared launches, those that are tried again with overlapping parameters, besides the longest.
+const ALIASED: usize = 2;
 /// Fewer launches prove little.
 const FEWEST: u32 = 4;
 /// Limit on warp instructions of the original in one launch.
@@ -80,6 +85,7 @@ const NARROW: [i64; 3] = [4, 2, 1];
 
 /// Threads per block, in turn.
 const BLOCKS: [u32; 6] = [64, 32, 33, 128, 1, 96];
+const LARGER_BLOCKS: [u32; 4] = [256, 512, 128, 1024];
 const PLANES: [[u32; 2]; 5] = [[8, 8], [32, 2], [16, 4], [4, 8], [5, 7]];
 const SHARED: u32 = 32 << 10;
 
@@ -91,6 +97,8 @@ pub struct Terms {
     /// Length of the shortest array within another array or a structure. The machine knows where a variable ends, and
     /// not where an array within it does.
     pub inner_length: Option<u32>,
+    /// Parameters may lead to overlapping memory: none of the kernel is known to be `__restrict__`.
+    pub may_alias: bool,
 }
 
 /// Why the original rejects a launch.
@@ -144,17 +152,19 @@ pub(crate) struct Search<'a> {
 
 /// Runs both versions until the result is certain enough.
 pub(crate) fn run(mut search: Search<'_>) -> Compared {
-    let mut narrowed = search.narrow();
-    if search.reaching.is_empty() && search.reads_unwritten {
-        search.is_lenient = true;
-        search.work = 0;
-        narrowed = search.narrow();
-    }
-    if let Err(why) = narrowed {
+    if let Err(why) = search.settle() {
         return Compared::without_counts(Comparison::NotCompared { why });
     }
     search.widen();
     search.launch()
+}
+
+/// What the original executes in the longest of a few launches; `None` if none is valid.
+pub(crate) fn alone(mut search: Search<'_>) -> Option<Counts> {
+    search.settle().ok()?;
+    search.widen();
+    let recipe = search.longest()?;
+    search.counted_in(0, &recipe, &Elements::default())
 }
 
 /// The dimensions of blocks and grid that a kernel reads, and whether a launch gives it shared memory.
@@ -234,6 +244,71 @@ impl<'a> Search<'a> {
 }
 
 impl Search<'_> {
+    /// Looks for launches that execute what has changed, instead of those of [`Search::new`].
+    pub fn reaching(self, reach: Reach) -> Self {
+        Self { reach, ..self }
+    }
+
+    /// Finds bounds of the integers, if need be with launches that read memory which nothing wrote.
+    fn settle(&mut self) -> Result<(), String> {
+        let mut narrowed = self.narrow();
+        if self.reaching.is_empty() && self.reads_unwritten && self.before.static_shared() > 0 {
+            narrowed = self.fill_shared().unwrap_or(narrowed);
+        }
+        if self.reaching.is_empty() && self.reads_unwritten {
+            self.is_lenient = true;
+            self.work = 0;
+            return self.narrow();
+        }
+        narrowed
+    }
+
+    /// Tries larger blocks: where shared arrays are of a block's size, smaller ones leave elements unwritten. `None` if
+    /// the block size is given, or no size will do.
+    fn fill_shared(&mut self) -> Option<Result<(), String>> {
+        if self.terms.threads.is_some() {
+            return None;
+        }
+        for threads in LARGER_BLOCKS {
+            self.terms.threads = Some(threads);
+            self.work = 0;
+            let narrowed = self.narrow();
+            if narrowed.is_ok() && !self.reaching.is_empty() {
+                return Some(narrowed);
+            }
+        }
+        self.terms.threads = None;
+        None
+    }
+
+    /// The launch with the most work among a few that have random values, as the one that an edit is judged by. Launches
+    /// like those that are known to be valid count only if no other is: their values are of few kinds.
+    fn longest(&mut self) -> Option<Recipe> {
+        self.longest_of(|search, number| Some(search.drawn(number, false)))
+            .or_else(|| self.longest_of(|search, number| search.similar(number)))
+    }
+
+    fn longest_of(&mut self, recipe: impl Fn(&Self, u64) -> Option<Recipe>) -> Option<Recipe> {
+        let mut longest: Option<(u64, Recipe)> = None;
+        let mut left = ALONE;
+        for number in 0..DRAWS {
+            if left == 0 || self.work > WORK {
+                break;
+            }
+            let Some(recipe) = recipe(self, number).filter(|recipe| recipe.spread == Spread::Random) else { continue };
+            let Ok((ran, _)) = self.original(&recipe) else { continue };
+            if !ran.has_effect() || !self.reach.in_original(&ran.outcome) {
+                continue;
+            }
+            left -= 1;
+            let work = ran.outcome.warp_instructions;
+            if longest.as_ref().is_none_or(|(most, _)| work > *most) {
+                longest = Some((work, recipe));
+            }
+        }
+        longest.map(|(_, recipe)| recipe)
+    }
+
     /// Finds the largest bound on all integers that the original accepts.
     fn narrow(&mut self) -> Result<(), String> {
         let mut last = Reason::Other("no launch is free of undefined behavior");
@@ -479,6 +554,13 @@ impl Search<'_> {
             (None, Some(relative_e15)) => Comparison::LastDigits { launches, relative_e15 },
             (None, None) => Comparison::Same { launches },
         };
+        if matches!(results, Comparison::Same { .. }) {
+            let recipes: Vec<Recipe> =
+                self.reaching.iter().take(ALIASED).chain(longest.as_ref().map(|(_, it)| it)).cloned().collect();
+            if let Some(compared) = self.aliased(&recipes) {
+                return compared;
+            }
+        }
         match (&results, longest) {
             (Comparison::NotCompared { .. }, _) | (_, None) => Compared::without_counts(results),
             (_, Some((_, recipe))) => Compared { results, executed: self.counted(&recipe) },
@@ -489,15 +571,18 @@ impl Search<'_> {
     /// for this, as counting accesses takes time.
     fn counted(&self, recipe: &Recipe) -> Option<Executed> {
         let elements = Elements::default();
-        let counts = |program: &Program, module: &Module| {
-            let (mut launch, mut memory) = self.prepared(recipe, &elements);
-            launch.limits.count_accesses = true;
-            launch.limits.warp_instructions = LAUNCH_LIMIT * HOPELESS;
-            let outcome = program.run(&launch, &mut memory);
-            (outcome.end == End::Completed).then(|| Counts::of(module, program, &launch, &outcome))
-        };
-        let [module, other] = self.modules;
-        Some(Executed { before: counts(self.before, module)?, after: counts(self.after, other)? })
+        let [before, after] = [0, 1].map(|version| self.counted_in(version, recipe, &elements));
+        Some(Executed { before: before?, after: after? })
+    }
+
+    /// What the original (0) or the edited version (1) executes in a launch.
+    fn counted_in(&self, version: usize, recipe: &Recipe, elements: &Elements) -> Option<Counts> {
+        let (module, program) = (self.modules[version], [self.before, self.after][version]);
+        let (mut launch, mut memory) = self.prepared(recipe, elements);
+        launch.limits.count_accesses = true;
+        launch.limits.warp_instructions = LAUNCH_LIMIT * HOPELESS;
+        let outcome = program.run(&launch, &mut memory);
+        (outcome.end == End::Completed).then(|| Counts::of(module, program, &launch, &outcome))
     }
 
     /// A description of a launch and its result.
@@ -649,6 +734,7 @@ impl Search<'_> {
             words_are_integers: self.words_are_integers,
             wide_are_pointers: self.wide_are_pointers,
             integers: self.base.clone(),
+            alias: None,
             rest: self.rest,
             block,
             grid,

@@ -1,10 +1,11 @@
 //! Correct edits, and edits made wrong on purpose, in `edits/*.cu`; the macro `V` selects the version, 0 is the
 //! original.
 //!
-//! `// right: 1 2` and `// wrong: 51 52` name the versions, `// inner: 4` the length of the shortest array within a
-//! structure or an array, which the tool knows from the types. Their PTX is recorded (`edits/ptx.tar.xz`), so no toolkit
-//! is needed; `LMEM_NVCC=path/to/nvcc cargo test -p lmem-compare --test edits` records it again, with
-//! `LMEM_FAMILIES=ring,table` only that of some.
+//! `// right: 1 2` and `// wrong: 51 52` name the versions, `// missed: 53` wrong ones that no launch shows yet, and
+//! `// inner: 4` the length of the shortest array within a structure or an array, which the tool knows from the types.
+//! Parameters overlap in some launches of kernels without `__restrict__`. The PTX of all is recorded
+//! (`edits/ptx.tar.xz`), so no toolkit is needed; `LMEM_NVCC=path/to/nvcc cargo test -p lmem-compare --test edits` records
+//! it again, with `LMEM_FAMILIES=ring,table` only that of some.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -25,7 +26,10 @@ struct Family {
     file: PathBuf,
     right: Vec<u32>,
     wrong: Vec<u32>,
+    /// Wrong, and known to seem right.
+    missed: Vec<u32>,
     inner_length: Option<u32>,
+    may_alias: bool,
 }
 
 fn folder() -> PathBuf {
@@ -50,7 +54,9 @@ fn family(file: PathBuf) -> Family {
         name: file.file_stem().unwrap().to_string_lossy().into_owned(),
         right: numbers("// right:"),
         wrong: numbers("// wrong:"),
+        missed: numbers("// missed:"),
         inner_length: numbers("// inner:").first().copied(),
+        may_alias: !text.contains("restrict"),
         file,
     }
 }
@@ -63,7 +69,7 @@ fn record(families: &[Family]) -> BTreeMap<String, String> {
         let known = if named.is_empty() { BTreeMap::new() } else { unpacked(&path) };
         let mut archive = tar::Builder::new(XzWriter::new(Vec::new(), XzOptions::with_preset(6)).unwrap());
         for family in families {
-            for version in [0].iter().chain(&family.right).chain(&family.wrong) {
+            for version in [0].iter().chain(&family.right).chain(&family.wrong).chain(&family.missed) {
                 let name = format!("{}.{version}", family.name);
                 let is_named = named.split(',').any(|it| it == family.name);
                 let ptx = match known.get(&name).filter(|_| !is_named) {
@@ -115,7 +121,9 @@ fn results(record: &BTreeMap<String, String>, family: &Family, version: u32) -> 
     let ptx = |version: u32| record.get(&format!("{}.{version}", family.name)).expect("the version is on record");
     let threads = THREADS.iter().find(|(name, _)| *name == family.name).map(|(_, threads)| *threads);
     let versions = Versions::new(ptx(0), ptx(version)).unwrap();
-    versions.compare(&family.name, Terms { threads, inner_length: family.inner_length }).results
+    versions
+        .compare(&family.name, Terms { threads, inner_length: family.inner_length, may_alias: family.may_alias })
+        .results
 }
 
 #[test]
@@ -134,6 +142,11 @@ fn wrong_edits_are_refuted_and_right_ones_are_not() {
                 other => problems.push(format!("right, but not to us: {} {version}: {other}", family.name)),
             }
         }
+        for version in &family.missed {
+            if let Comparison::Different { .. } = results(&record, family, *version) {
+                problems.push(format!("no longer missed: {} {version}", family.name));
+            }
+        }
         for version in &family.wrong {
             wrong += 1;
             match results(&record, family, *version) {
@@ -143,7 +156,7 @@ fn wrong_edits_are_refuted_and_right_ones_are_not() {
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
-    assert!(right >= 60 && wrong >= 150, "{right} right, {wrong} wrong");
+    assert!(right >= 100 && wrong >= 160, "{right} right, {wrong} wrong");
 }
 
 #[test]

@@ -183,6 +183,25 @@ fn unseen_pairs_are_ordered_by_the_estimate() {
     assert!(found >= 0.78, "{found}");
 }
 
+#[test]
+fn unseen_kernels_are_ordered_by_the_share_of_their_local_memory() {
+    let cost = |pair: &Pair| {
+        let [(counts, usage), _] = pair.versions;
+        f64::from(share(&counts, usage, Arch::new(90)).unwrap())
+    };
+    let found = spearman(&unseen(), cost);
+    assert!(found >= 0.68, "{found}");
+}
+
+#[test]
+fn what_has_no_local_memory_has_no_share() {
+    let counts = Counts { warps: 2, issued: 1000, code: 100, local_accesses: 50, ..Counts::default() };
+    let usage = Usage { warps: 64, stack_frame: 0, spilled: 0 };
+    assert_eq!(share(&counts, usage, Arch::new(90)), Some(0));
+    assert!(share(&counts, Usage { spilled: 64, ..usage }, Arch::new(90)) > Some(500));
+    assert_eq!(share(&Counts::default(), usage, Arch::new(90)), None);
+}
+
 /// Holds refusals against the measurements: the slower pairs that are not refused, and the faster ones that are.
 fn mistakes(pairs: &[Pair], is_refused: impl Fn(&Pair) -> bool) -> [Vec<&str>; 2] {
     let slower = pairs.iter().filter(|pair| pair.measured < 0.97);
