@@ -262,7 +262,7 @@ mod tests {
                 let place = Place { tree: id, line, offset, function: None, callee: None };
                 let address = Address::Computed(Provenance::default());
                 let span = place.span(&trees);
-                let mut access = Access::new(AccessKind::Load, address, vec![place]);
+                let mut access = Access::new(AccessKind::Load, address, [place].into_iter().collect());
                 access.span = span;
                 Some(access)
             })

@@ -369,7 +369,7 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
             let line = u32::try_from(tree.line_of(at)).unwrap();
             let place = Place { tree: id, line, offset: at, function: None, callee: None };
             let address = Address::Computed(Provenance::default());
-            object.accesses.push(Access::new(AccessKind::Load, address, vec![place]));
+            object.accesses.push(Access::new(AccessKind::Load, address, [place].into_iter().collect()));
         }
         object.variable = Some(variable(if text[kernel..].contains("Pair w") { 32 } else { 12 }));
         let threads = BlockThreads { count: "256", own: "threadIdx.x" };
