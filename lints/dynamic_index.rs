@@ -81,7 +81,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let Address::Computed(sources) = &guilty.address else { return None };
     let finding = in_local_memory(object, Some(guilty), "dynamically indexed");
     let finding = finding.access(object, guilty, in_loop(&origin(sources), object, guilty));
-    let finding = finding.help(advice(object, guilty, sources));
+    let finding = finding.help(advice(cx, object, guilty, sources));
     // For few elements, shared memory is as fast as selects, and for more it is faster. With an unknown block size,
     // selects are preferred.
     let (shared, of_some_block) = match shared::suggestion(cx, object) {
@@ -101,7 +101,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 /// Threads of a small block, for what a variable of each would take.
 const USUAL_THREADS: u64 = 128;
 
-fn advice(object: &StackObject, guilty: &Access, sources: &Provenance) -> String {
+fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: &Provenance) -> String {
     // Only a modulo is left of induction variable and constants: the loop visits the elements in rotated order.
     let is_rotation = sources.induction && !sources.is_data() && object.copying_call(guilty).is_none();
     let is_selectable = object.elements().is_some_and(|elements| elements <= SELECT_ELEMENTS);
@@ -109,11 +109,21 @@ fn advice(object: &StackObject, guilty: &Access, sources: &Provenance) -> String
         _ if is_rotation => {
             "index with the loop counter alone and unroll, if the loop visits all elements anyway".to_string()
         }
+        // Shared memory would be that of all levels.
+        Some(Uniformity::PerThread) if is_selectable && cx.is_recursive() => {
+            "replace the dynamic index by an unrolled select".to_string()
+        }
         Some(Uniformity::PerThread) if is_selectable => {
             "replace the dynamic index by an unrolled select, or move the array to shared memory".to_string()
         }
+        _ if cx.is_recursive() => "make the index a constant, or replace the recursion by a loop".to_string(),
         Some(Uniformity::Uniform) => {
             "make the index a constant (unroll, or `switch` around the loop); a uniform index costs little".to_string()
+        }
+        _ if shared::is_resident_stack(cx, object) => {
+            "keep the stack shorter, or traverse without one: its top stays in L1, and shared memory for it would cost \
+             occupancy"
+                .to_string()
         }
         _ if object.bytes.saturating_mul(USUAL_THREADS) > DECLARED_SHARED => format!(
             "too large for shared memory ({} KiB per {USUAL_THREADS} threads): share one array per block, use smaller \

@@ -84,7 +84,10 @@ impl Fault {
 impl Fault {
     /// Whether another size of the block would not help either: a thread takes as much room in each.
     pub fn is_of_any_block(&self) -> bool {
-        matches!(self, Self::NoGain | Self::Occupancy | Self::Work(..) | Self::Slower(_) | Self::Room(..))
+        matches!(
+            self,
+            Self::NoGain | Self::Occupancy | Self::Work(..) | Self::Slower(_) | Self::Doubtful | Self::Room(..)
+        )
     }
 }
 
@@ -197,6 +200,13 @@ pub fn judge_timing(timing: &Timing) -> Result<(), Fault> {
         _ if timing.is_slower() => Err(Fault::Measured(timing.to_string())),
         TimedResults::Same | TimedResults::Unstable => Ok(()),
     }
+}
+
+/// Whether at most half of the warps are resident that were, because of new shared memory.
+pub fn halves_occupancy(before: &Function, after: Option<&Function>, terms: Terms) -> bool {
+    let Some(after) = after.filter(|after| after.usage.shared > before.usage.shared) else { return false };
+    let warps = |function: &Function| resident(function, terms).map(|occupancy| occupancy.warps);
+    warps(before).zip(warps(after)).is_some_and(|(old, new)| new * 2 <= old)
 }
 
 /// Resident warps without and with the added shared memory, if it reduces their number. More registers are a different
@@ -352,6 +362,21 @@ mod tests {
         let terms = Terms { threads: Some(128), ..TERMS };
         let of = judge(&unknown(before), Some(&unknown(shared(16 << 10, 90))), terms);
         assert_eq!(of.err(), Some(Fault::Room(64, 52)));
+    }
+
+    #[test]
+    fn half_the_warps_for_shared_memory() {
+        let terms = Terms { threads: Some(256), ..TERMS };
+        let before = function(128, 0, 32, 100);
+        let shared = |shared: u64| {
+            let function = function(0, 0, 32, 10);
+            Function { usage: ResourceUsage { shared, ..function.usage }, ..function }
+        };
+        // 8 blocks fit, 4 with 45 KiB each; more registers are another matter.
+        assert!(halves_occupancy(&before, Some(&shared(45 << 10)), terms));
+        assert!(!halves_occupancy(&before, Some(&shared(30 << 10)), terms));
+        assert!(!halves_occupancy(&before, Some(&function(0, 0, 64, 10)), terms));
+        assert!(!halves_occupancy(&before, None, terms));
     }
 
     #[test]

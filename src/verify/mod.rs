@@ -486,6 +486,10 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             }
             None => estimated?,
         };
+        // Instructions alone are too little to give half of the warps for.
+        if speedup.is_none() && measured.is_none() && compare::halves_occupancy(before, edited, terms) {
+            return Err(Fault::Occupancy);
+        }
         let verified = VerifiedKernel {
             name: kernel.name.clone(),
             mangled: kernel.mangled.clone(),

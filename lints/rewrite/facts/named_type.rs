@@ -6,10 +6,13 @@ use cuda_syntax::identifiers::occurrences;
 
 use super::text::split_at_commas;
 
+/// Templates of libraries that are an array and nothing else.
+const LIBRARY_ARRAYS: [&str; 2] = ["cuda::std::array", "std::array"];
+
 /// The meaning of a type's name.
 pub(super) enum NamedType<'t> {
     Enumeration,
-    /// Another spelling of a type.
+    /// Another spelling of a type, or that of the elements of `cuda::std::array`, which has nothing else.
     Alias(String),
     Class(Class<'t>),
 }
@@ -57,6 +60,9 @@ pub(super) fn named_type<'t>(tree: &'t SyntaxTree, text: &str) -> Option<NamedTy
         Some((name, rest)) => (name.trim(), Some(split_at_commas(rest.strip_suffix('>')?))),
         None => (text.trim(), None),
     };
+    if let (Some([element, _]), true) = (written.as_deref(), LIBRARY_ARRAYS.contains(&name)) {
+        return Some(NamedType::Alias(element.trim().to_string()));
+    }
     let definitions = definitions(tree, name);
     let [definition] = definitions.as_slice() else { return None };
     let template = definition.parent().filter(|parent| parent.kind() == Kind::TemplateDeclaration);
@@ -175,6 +181,7 @@ enum Mode { fast };
             ("Eight<int>", "Stack<8, int>"),
             ("Derived<short>", "Derived: Stack<4, short>, Plain { short }"),
             ("Mode", "enum"),
+            ("cuda::std::array<Plain, 8>", "Plain"),
         ] {
             assert_eq!(spelled(name).as_deref(), Some(expected), "{name}");
         }

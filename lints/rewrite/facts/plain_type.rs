@@ -1,6 +1,7 @@
 //! Types with a trivial default constructor, as far as the text shows it.
 //!
-//! Variables in shared memory are not constructed: nvcc only warns if a constructor would have an effect.
+//! Variables in shared memory are not constructed: nvcc only warns if a constructor would have an effect. An empty
+//! constructor has none.
 
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::identifiers::occurrences;
@@ -116,10 +117,8 @@ fn has_plain_members(tree: &SyntaxTree, class: &Class<'_>, body: Node<'_>, is_pl
         Kind::Comment | Kind::AccessSpecifier | Kind::AliasDeclaration | Kind::TypeDefinition => true,
         Kind::FieldDeclaration if is_static(tree, member) => true,
         Kind::FieldDeclaration => is_plain_field(tree, class, member, is_plain),
-        Kind::FunctionDefinition => is_plain_function(tree, class, member),
-        Kind::TemplateDeclaration => member
-            .named_children()
-            .all(|it| it.kind() != Kind::Declaration && is_plain_function_or_other(tree, class, it)),
+        Kind::FunctionDefinition | Kind::Declaration => is_plain_function(tree, class, member),
+        Kind::TemplateDeclaration => member.named_children().all(|it| is_plain_template(tree, class, it)),
         _ => false,
     })
 }
@@ -140,16 +139,66 @@ fn is_plain_field(tree: &SyntaxTree, class: &Class<'_>, member: Node<'_>, is_pla
     member.field(Field::DefaultValue).is_none() && !is_virtual(tree, member) && declarators.all(is_fit)
 }
 
-/// Whether a function is neither virtual nor a constructor or destructor.
+/// Whether a function is not virtual, no destructor, and no constructor that a variable without an initializer would
+/// run to an effect.
 fn is_plain_function(tree: &SyntaxTree, class: &Class<'_>, function: Node<'_>) -> bool {
-    let declarator = function.field(Field::Declarator);
-    let called = declarator.map(|declarator| tree.slice(declarator.declared_name()));
-    called.is_some_and(|called| called.trim_start_matches('~') != class.name) && !is_virtual(tree, function)
+    let Some(declarator) = function.field(Field::Declarator).filter(|_| !is_virtual(tree, function)) else {
+        return false;
+    };
+    let called = tree.slice(declarator.declared_name());
+    let is_special = called.trim_start_matches('~') == class.name;
+    let is_default = tree.slice(function).trim_end_matches([';', ' ']).ends_with("default");
+    !is_special
+        || is_default
+        || (called == class.name && (takes_arguments(tree, declarator) || is_empty(tree, function)))
 }
 
-/// What stands in a template of the class: its parameters, and a function.
-fn is_plain_function_or_other(tree: &SyntaxTree, class: &Class<'_>, part: Node<'_>) -> bool {
-    part.kind() != Kind::FunctionDefinition || is_plain_function(tree, class, part)
+/// Whether a function cannot be called without arguments.
+fn takes_arguments(tree: &SyntaxTree, declarator: Node<'_>) -> bool {
+    let parameters = declarator.field(Field::Parameters);
+    let first = parameters.and_then(|list| list.named_children().find(|it| it.kind() != Kind::Comment));
+    first.is_some_and(|first| first.kind() == Kind::ParameterDeclaration && tree.slice(first) != "void")
+}
+
+/// Whether a function's body is `{}`, with no initializers before it.
+fn is_empty(tree: &SyntaxTree, function: Node<'_>) -> bool {
+    let Some((declarator, body)) = function.field(Field::Declarator).zip(function.field(Field::Body)) else {
+        return false;
+    };
+    let between = tree.text().get(declarator.end_byte()..body.start_byte());
+    let is_comment = |node: Node<'_>| node.kind() == Kind::Comment;
+    between.is_some_and(|text| text.trim().is_empty()) && body.named_children().all(is_comment)
+}
+
+/// Whether a class has constructors of its own, besides those that the compiler writes.
+pub fn has_constructors(tree: &SyntaxTree, type_text: &str) -> bool {
+    has_constructors_within(tree, type_text, MAX_STEPS)
+}
+
+fn has_constructors_within(tree: &SyntaxTree, type_text: &str, steps: usize) -> bool {
+    let Some(steps) = steps.checked_sub(1) else { return true };
+    match named_type(tree, &name_of(type_text)) {
+        Some(NamedType::Alias(other)) => has_constructors_within(tree, &other, steps),
+        Some(NamedType::Class(class)) => class.node.field(Field::Body).is_some_and(|body| {
+            body.named_children().any(|member| {
+                let declarator = member.field(Field::Declarator);
+                declarator.is_some_and(|it| tree.slice(it.declared_name()) == class.name)
+            })
+        }),
+        _ => false,
+    }
+}
+
+/// Whether a part of a template in the class is no function, or one that is no constructor: it may take a pack.
+fn is_plain_template(tree: &SyntaxTree, class: &Class<'_>, part: Node<'_>) -> bool {
+    match part.kind() {
+        Kind::FunctionDefinition => {
+            let declarator = part.field(Field::Declarator);
+            let is_other = |it: Node<'_>| tree.slice(it.declared_name()) != class.name;
+            declarator.is_some_and(is_other) && is_plain_function(tree, class, part)
+        }
+        kind => kind != Kind::Declaration,
+    }
 }
 
 /// Whether a declarator is that of a function, not of a pointer to one.
@@ -187,7 +236,12 @@ struct Unnamed { union { int i; double d; }; int tag; };
 struct Derived : Point { int more; };
 struct Generic { int n; template <typename T> __device__ T get(T t) const { return t + n; } };
 struct Callback { float (*apply)(float); int n; };
+struct Empty { int n; __device__ Empty() {} __device__ Empty(int n) : n(n) {} };
+struct Defaulted { int n; Defaulted() = default; ~Defaulted() = default; __device__ Defaulted(int m); };
 struct Default { int n = 0; };
+struct Optional { int n; __device__ Optional(int m = 3) : n(m) {} };
+struct Initial { int n; __device__ Initial() : n(0) {} };
+struct Commented { int n; __device__ Commented() { /* n stays */ n = 1; } };
 struct Second { int *p, n = 0; };
 struct Made { int n; __device__ Made() : n(0) {} };
 struct Declared { int n; __device__ Declared(); };
@@ -217,6 +271,8 @@ struct Templated { int n; template <typename T> __device__ Templated(T t) : n(t)
             ("Derived", 4),
             ("Generic", 4),
             ("Callback", 8),
+            ("Empty", 4),
+            ("Defaulted", 4),
         ] {
             assert_eq!(alignment(&tree, name, &none), Some(bytes), "{name}");
         }
@@ -238,6 +294,9 @@ struct Templated { int n; template <typename T> __device__ Templated(T t) : n(t)
             "Inner",
             "Above",
             "Templated",
+            "Optional",
+            "Initial",
+            "Commented",
             "Stack<2, Made>",
             "Eight<Default>",
             "Stack",

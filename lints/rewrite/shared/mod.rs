@@ -19,7 +19,7 @@ use lmem_frame::{Address, EscapeKind, StackObject};
 
 use self::axes::axes;
 pub use self::block::place_of;
-use self::block::{Block, Origin};
+use self::block::{Block, Origin, USUAL_THREADS};
 use self::declaration::{BlockThreads, PrivateVariable, private_variable};
 pub use self::residency::must_be_resident;
 use super::Rewrite;
@@ -90,6 +90,14 @@ fn keep_laid_out(
     let title = format!("move `{name}` to shared memory ({of_threads}){open}");
     let rewrite = Rewrite::new(applicability, edits).within_kernel(variable.is_of_kernel);
     Some(rewrite.threads(block.assumed()).suggestion(title))
+}
+
+/// Whether the variable is a stack that is better off in local memory, at every block size.
+pub fn is_resident_stack(cx: &LintContext<'_>, object: &StackObject) -> bool {
+    let bytes = own_variable(cx, object).filter(|_| is_stack(object)).and_then(|own| whole_bytes(cx, object, &own));
+    bytes.is_some_and(|bytes| {
+        USUAL_THREADS.into_iter().all(|threads| takes_residents(cx, bytes * u64::from(threads), threads))
+    })
 }
 
 /// Whether all computed indices step up and down: `stack[top++]`, `stack[--top]`. The top of such a stack stays in L1.

@@ -256,8 +256,8 @@ impl Row<'_> {
         let name = self.name();
         match initializer {
             None => Some(None),
-            // An assignment that a class defines is no initialization.
-            Some(_) if !is_copied_plainly(tree, type_text) => None,
+            // An assignment that a class defines is no initialization, and a constructor may keep the object's address.
+            Some(_) if !is_copied_plainly(tree, type_text) || plain_type::has_constructors(tree, type_text) => None,
             // Only a constructor takes arguments in parentheses.
             Some(value) if matches!(value.kind(), Kind::ArgumentList | Kind::ParameterList) => None,
             Some(value) if value.kind() == Kind::InitializerList => {
@@ -342,6 +342,7 @@ struct Body { float speed[3]; __device__ float pick(int k) const { return speed[
 struct Guard { int n; ~Guard(); };
 struct Counted { int n = 0; };
 template <int N, typename T> struct List { T items[N]; __device__ void push(T x) { items[0] = x; } };
+struct Own { int n[3]; int *at; __device__ Own() {} __device__ Own(int k) : at(n + k) {} };
 struct Copied { int n[3]; __device__ Copied &operator=(const Copied &other) { n[0] = other.n[0]; return *this; } };
 __device__ int read(const int *p, int k) { return p[k]; }
 __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>(p)[k].x; }
@@ -438,6 +439,7 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
                 "List<3, int> w{};",
                 "__shared__ List<3, int> w_of_block[256]; List<3, int> &w = w_of_block[threadIdx.x]; w = List<3, int>{};",
             ),
+            ("Own w;", "__shared__ Own w_of_block[256]; Own &w = w_of_block[threadIdx.x];"),
             ("Copied w;", "__shared__ Copied w_of_block[256]; Copied &w = w_of_block[threadIdx.x];"),
             ("State w = a[n];", "__shared__ State w_of_block[256]; State &w = w_of_block[threadIdx.x]; w = a[n];"),
             ("State w = {n};", "__shared__ State w_of_block[256]; State &w = w_of_block[threadIdx.x]; w = State{n};"),
@@ -492,6 +494,8 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
             // An assignment that does something else.
             "Copied w = a[n]; f(w);",
             "Copied w{}; f(w);",
+            "Own w = Own(2); f(w);",
+            "Own w = {2}; f(w);",
             "State w(a, n); f(w);",
             "int w[4] /* four */; f(w);",
             "int w[4] = {1}; f(w);",
