@@ -10,7 +10,7 @@ use super::text::split_at_commas;
 const LIBRARY_ARRAYS: [&str; 2] = ["cuda::std::array", "std::array"];
 
 /// The meaning of a type's name.
-pub(super) enum NamedType<'t> {
+pub enum NamedType<'t> {
     Enumeration,
     /// Another spelling of a type, or that of the elements of `cuda::std::array`, which has nothing else.
     Alias(String),
@@ -18,7 +18,7 @@ pub(super) enum NamedType<'t> {
 }
 
 /// A class, structure or union, with the arguments of its template.
-pub(super) struct Class<'t> {
+pub struct Class<'t> {
     /// The specifier with the body.
     pub node: Node<'t>,
     /// Its name without arguments, which constructors have too.
@@ -55,7 +55,7 @@ impl Class<'_> {
 
 /// Looks a type up by its text. A name that the file defines several times, or that a header of the user's declares too,
 /// is unknown, and so is a template with specializations.
-pub(super) fn named_type<'t>(tree: &'t SyntaxTree, text: &str) -> Option<NamedType<'t>> {
+pub fn named_type<'t>(tree: &'t SyntaxTree, text: &str) -> Option<NamedType<'t>> {
     let (name, written) = match text.trim().split_once('<') {
         Some((name, rest)) => (name.trim(), Some(split_at_commas(rest.strip_suffix('>')?))),
         None => (text.trim(), None),
