@@ -7,7 +7,7 @@
 //! only the compiler guaranteed that alignment for the variable.
 
 use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::identifiers::{fresh, occurrences};
+use cuda_syntax::identifiers::fresh;
 use cuda_syntax::tree::{enclosing_function, first_statement};
 use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::Edit;
@@ -325,6 +325,7 @@ fn has_no_comments(statement: Node<'_>) -> bool {
 mod tests {
     use super::*;
     use cuda_syntax::Example;
+    use cuda_syntax::identifiers::occurrences;
     use cuda_syntax::tree::DeclarationKind;
     use lmem_base::edit::apply;
     use lmem_base::source::{SourceFile, Span};
