@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use cuda_toolkit::Toolkit;
+use cuda_toolkit::{Library, Toolkit};
 use lmem_base::diagnostic::{Code, Diagnostic, Help, Severity};
 use lmem_base::gpu::Arch;
 use lmem_base::process;
@@ -32,13 +32,24 @@ enum Cause<'a> {
     Directive(Option<&'a str>),
 }
 
-/// Starts of the names of headers that come with CUDA's libraries, which a toolkit for compiling need not have.
-const LIBRARY_HEADERS: [&str; 9] =
-    ["cublas", "cudnn", "cufft", "cusolver", "cusparse", "cutensor", "curand", "npp", "nvjpeg"];
+/// Starts of the names of headers of NVIDIA's libraries that are no part of CUDA.
+const FURTHER_LIBRARIES: [&str; 3] = ["cudnn", "cutensor", "nccl"];
 
-fn is_of_library(header: &str) -> bool {
+/// The next step where a header of NVIDIA's libraries is missing.
+fn library_step(header: &str) -> Option<String> {
+    if let Some(library) = Library::of_header(header) {
+        return Some(format!(
+            "it comes with {library}: `cargo lmem toolkit install --with {}` fetches its headers ({} MB), \
+             `--toolkit PATH` takes an installed CUDA",
+            library.key(),
+            library.megabytes()
+        ));
+    }
     let name = header.rsplit('/').next().unwrap_or(header);
-    LIBRARY_HEADERS.iter().any(|start| name.starts_with(start))
+    FURTHER_LIBRARIES
+        .iter()
+        .any(|start| name.starts_with(start))
+        .then(|| "install that library of NVIDIA's, and name the folder of its headers with `-I`".to_string())
 }
 
 /// Whether a word looks like a macro that a build defines.
@@ -79,9 +90,7 @@ pub fn next_step(message: &CompilerMessage, unit: &TranslationUnit) -> Option<St
             "some options are made when the program runs: `cargo lmem run -- COMMAND` checks with all of them"
                 .to_string(),
         ),
-        Cause::Header(header) if is_file && is_of_library(header) => {
-            Some("it comes with CUDA's libraries: `--toolkit PATH` takes an installed CUDA that has them".to_string())
-        }
+        Cause::Header(header) if is_file && library_step(header).is_some() => library_step(header),
         Cause::Header(_) if is_file && may_be_incomplete => {
             Some(format!("{capture}name the header's folder with `-I`, or in `include-dirs` of {table}"))
         }
@@ -101,27 +110,43 @@ pub fn next_step(message: &CompilerMessage, unit: &TranslationUnit) -> Option<St
     }
 }
 
-/// The location of an error that other units have too. The same location is the same unit for another architecture:
-/// those are merged into one diagnostic that lists the architectures.
+/// The location of an error that other units have too. The same location in the same file is another architecture: those
+/// are merged into one diagnostic that lists the architectures.
 struct First {
     unit: usize,
     position: usize,
     span: Option<Span>,
 }
 
+/// Other units with an error: elsewhere, or in a header that they share.
+#[derive(Default)]
+struct Others {
+    places: Vec<Option<Span>>,
+    units: Vec<String>,
+}
+
 /// Merges units that fail with the same message into one error that lists their locations. An architecture that the
-/// toolkit does not support becomes an error of the run.
-pub fn one_for_each_cause(reports: &mut [UnitReport], toolkit: &Toolkit, cancel: &AtomicBool) {
+/// toolkit does not support becomes an error of the run. `names` are those of the units.
+pub fn one_for_each_cause(names: &[&str], reports: &mut [UnitReport], toolkit: &Toolkit, cancel: &AtomicBool) {
     let mut firsts: BTreeMap<(Code, String), First> = BTreeMap::new();
-    let mut others: BTreeMap<(usize, usize), Vec<Option<Span>>> = BTreeMap::new();
+    let mut others: BTreeMap<(usize, usize), Others> = BTreeMap::new();
     for (index, report) in reports.iter_mut().enumerate() {
         for diagnostic in std::mem::take(&mut report.diagnostics) {
             let span = diagnostic.primary.as_ref().map(|label| label.span.clone());
             let first = First { unit: index, position: report.diagnostics.len(), span: span.clone() };
             let key = (diagnostic.code.clone(), diagnostic.message.clone());
-            match firsts.get(&key).filter(|first| diagnostic.is_failure() && first.unit != index && first.span != span)
-            {
-                Some(first) => others.entry((first.unit, first.position)).or_default().push(span),
+            let name = names.get(index);
+            let is_other = |first: &&First| {
+                first.unit != index && (first.span != span || span.is_some() && names.get(first.unit) != name)
+            };
+            match firsts.get(&key).filter(|first| diagnostic.is_failure() && is_other(first)) {
+                Some(first) => {
+                    let others = others.entry((first.unit, first.position)).or_default();
+                    match first.span == span {
+                        true => others.units.extend(name.map(ToString::to_string)),
+                        false => others.places.push(span),
+                    }
+                }
                 None => {
                     if diagnostic.is_failure() {
                         firsts.entry(key).or_insert(first);
@@ -131,10 +156,11 @@ pub fn one_for_each_cause(reports: &mut [UnitReport], toolkit: &Toolkit, cancel:
             }
         }
     }
-    for ((index, position), places) in others {
+    for ((index, position), others) in others {
         let diagnostic = &mut reports[index].diagnostics[position];
         let own = diagnostic.primary.as_ref().map(|label| label.span.clone());
-        diagnostic.notes.extend(also_at(own.as_ref(), places));
+        diagnostic.notes.extend(also_at(own.as_ref(), others.places));
+        diagnostic.notes.extend(the_same("in", others.units));
     }
     let failed = reports.iter_mut().filter(|report| report.failed).flat_map(|report| &mut report.diagnostics);
     let mut known = None;
@@ -169,11 +195,15 @@ const LACKS: &str = " has no architecture `";
 fn also_at(own: Option<&Span>, places: Vec<Option<Span>>) -> Option<String> {
     let mut places: Vec<Span> = places.into_iter().flatten().filter(|place| Some(place) != own).collect();
     places.sort();
+    the_same("at", places.iter().map(|place| format!("{}:{}", place.file.display, place.start_line())).collect())
+}
+
+fn the_same(word: &str, mut places: Vec<String>) -> Option<String> {
+    // Those of one file follow each other, in the order of its lines.
     places.dedup();
-    let named = places.iter().take(MAX_PLACES).map(|place| format!("`{}:{}`", place.file.display, place.start_line()));
-    let named: Vec<String> = named.collect();
+    let named: Vec<String> = places.iter().take(MAX_PLACES).map(|place| format!("`{place}`")).collect();
     let more = places.len().checked_sub(MAX_PLACES + 1).map(|more| format!(" and {} more", more + 1));
-    (!named.is_empty()).then(|| format!("the same at {}{}", named.join(", "), more.unwrap_or_default()))
+    (!named.is_empty()).then(|| format!("the same {word} {}{}", named.join(", "), more.unwrap_or_default()))
 }
 
 /// Turns the error into one without a location, since no file causes it.
@@ -282,16 +312,28 @@ mod tests {
         let mut reports: Vec<UnitReport> =
             (1..=8).map(|number| failed(&format!("m{number}.cu"), "x.h: No such file or directory")).collect();
         reports.push(failed("m9.cu", "expected a \";\""));
-        one_for_each_cause(&mut reports, &Toolkit::absent(), &AtomicBool::new(false));
+        let names = ["m1.cu", "m2.cu", "m3.cu", "m4.cu", "m5.cu", "m6.cu", "m7.cu", "m8.cu", "m9.cu"];
+        one_for_each_cause(&names, &mut reports, &Toolkit::absent(), &AtomicBool::new(false));
         let left: Vec<&Diagnostic> = reports.iter().flat_map(|report| &report.diagnostics).collect();
         assert_eq!(left.len(), 2);
         assert_eq!(left[0].notes, ["the same at `m2.cu:1`, `m3.cu:1`, `m4.cu:1`, `m5.cu:1`, `m6.cu:1` and 2 more"]);
     }
 
     #[test]
+    fn files_that_share_a_header_share_its_error() {
+        let error = || failed("shared.cuh", "x.h: No such file or directory");
+        // The last one is the first file for another architecture, which folds later.
+        let mut reports = vec![error(), error(), error(), error()];
+        let names = ["a.cu", "b.cu", "c.cu", "a.cu"];
+        one_for_each_cause(&names, &mut reports, &Toolkit::absent(), &AtomicBool::new(false));
+        assert_eq!(reports[0].diagnostics[0].notes, ["the same in `b.cu`, `c.cu`"]);
+        assert_eq!(reports.iter().map(|report| report.diagnostics.len()).collect::<Vec<_>>(), [1, 0, 0, 1]);
+    }
+
+    #[test]
     fn an_unknown_architecture_has_no_place() {
         let mut reports = vec![failed("a.cu", "Unsupported gpu architecture 'sm_50'")];
-        one_for_each_cause(&mut reports, &Toolkit::absent(), &AtomicBool::new(false));
+        one_for_each_cause(&["a.cu"], &mut reports, &Toolkit::absent(), &AtomicBool::new(false));
         let diagnostic = &reports[0].diagnostics[0];
         assert!(diagnostic.message.ends_with("has no architecture `sm_50`") && diagnostic.primary.is_none());
         assert!(diagnostic.help[0].message.contains("`--arch`"));

@@ -45,6 +45,8 @@ pub(super) struct Gathered {
     pub extraction: Extraction,
     /// The toolkit, if it was needed already.
     pub toolkit: Option<Toolkit>,
+    /// The architectures that builds compile for.
+    pub built_for: Vec<String>,
     /// What to do about assumed flags.
     pub flag_advice: String,
     /// Exit status of the traced program.
@@ -117,7 +119,7 @@ impl Gatherer<'_> {
         }
         extraction.notes.iter().for_each(|note| self.talk.detail(&format!("note: {note}")));
         let flag_advice = not_captured::advice(self.workspace, &builds);
-        Ok(Gathered { extraction, toolkit, flag_advice, ended: None })
+        Ok(Gathered { extraction, toolkit, built_for: builds.architectures(), flag_advice, ended: None })
     }
 
     fn known_builds(&self, records: Option<&Path>) -> BuildFlags {
@@ -157,7 +159,13 @@ impl Gatherer<'_> {
         if extraction.units.is_empty() {
             self.talk.note("the program had NVRTC compile nothing");
         }
-        Ok(Gathered { extraction, toolkit: Some(toolkit), flag_advice: String::new(), ended: Some(watched.status) })
+        Ok(Gathered {
+            extraction,
+            toolkit: Some(toolkit),
+            built_for: Vec::new(),
+            flag_advice: String::new(),
+            ended: Some(watched.status),
+        })
     }
 
     /// Runs the project's build scripts, and records what they compile.

@@ -31,16 +31,17 @@ pub struct Job<'a> {
     pub levels: &'a Levels,
 }
 
+/// The compilations of a run. `builds` are the architectures that the project's builds compile for, as far as they are known.
 pub fn jobs<'a>(
     typed: &[String],
     workspace: &Workspace,
     extraction: &'a Extraction,
+    builds: &[String],
     toolkit: &Arc<Toolkit>,
     levels: &'a AllLevels,
     talk: &Talk,
 ) -> Vec<Job<'a>> {
     let mut fallback = None;
-    let of_builds = architectures_of_builds(extraction);
     let mut jobs = Vec::new();
     for unit in &extraction.units {
         let config = config_of(unit, workspace);
@@ -63,7 +64,7 @@ pub fn jobs<'a>(
             (true, false, _) => configured.iter().map(|arch| target::as_built(&arch.to_string(), &built)).collect(),
             (true, true, false) => built.iter().map(ToString::to_string).collect(),
             // A file that the build does not know yet is compiled for what the build is for.
-            (true, true, true) if is_unknown && !of_builds.is_empty() => of_builds.clone(),
+            (true, true, true) if is_unknown && !builds.is_empty() => builds.to_vec(),
             (true, true, true) => vec![fallback.get_or_insert_with(|| target::fallback(talk)).clone()],
         };
         for architecture in architectures.into_iter().filter(|name| !is_never_compiled(unit, name)) {
@@ -72,17 +73,6 @@ pub fn jobs<'a>(
         }
     }
     jobs
-}
-
-/// The architectures that builds compile files for.
-fn architectures_of_builds(extraction: &Extraction) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for unit in &extraction.units {
-        let UnitCode::CudaFile { flags, .. } = &unit.code else { continue };
-        let new = flags.architectures().filter(|name| !names.iter().any(|known| known == name));
-        names.extend(new.map(str::to_string).collect::<Vec<_>>());
-    }
-    names
 }
 
 /// Machine code is analysed for its own architecture. If a file has code for several architectures, the requested ones
@@ -168,37 +158,4 @@ pub fn longest_first(jobs: &[Job<'_>], cache: Option<&Cache>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by_key(time);
     order
-}
-
-#[cfg(test)]
-mod tests {
-    use lmem_base::source::SourceFile;
-    use lmem_unit::{CodeTarget, NvccFlags};
-
-    use super::*;
-
-    #[test]
-    fn builds_tell_the_architectures_of_a_file_that_they_do_not_know() {
-        let unit = |names: &[&str]| {
-            let target =
-                |name: &&str| CodeTarget { virtual_architecture: String::new(), architecture: Some(name.to_string()) };
-            let targets = names.iter().map(target).collect();
-            TranslationUnit {
-                name: "a.cu".into(),
-                package: None,
-                base: ".".into(),
-                code: UnitCode::CudaFile {
-                    file: SourceFile::from_text("a.cu", ""),
-                    flags: NvccFlags { targets, ..NvccFlags::new(Vec::new(), FlagOrigin::CompileCommands) },
-                },
-                use_site: None,
-                included_at: None,
-                launches: Vec::new(),
-                shared: Vec::new(),
-            }
-        };
-        let units = vec![unit(&["sm_80", "sm_90"]), unit(&[]), unit(&["sm_90", "sm_75"])];
-        let extraction = Extraction { units, ..Extraction::default() };
-        assert_eq!(architectures_of_builds(&extraction), ["sm_80", "sm_90", "sm_75"]);
-    }
 }

@@ -41,7 +41,7 @@ use std::time::Duration;
 
 use globset::Glob;
 
-use cuda_toolkit::{self, Component, Toolkit, ToolkitError};
+use cuda_toolkit::{self, Library, Toolkit, ToolkitError};
 use lmem_base::comparison::Version;
 use lmem_base::diagnostic::{Diagnostic, PartitionTally, Report, Summary};
 use lmem_base::places;
@@ -215,7 +215,7 @@ fn check_once(
         cancel,
         talk,
     };
-    let gather::Gathered { mut extraction, toolkit: found, flag_advice, ended } =
+    let gather::Gathered { mut extraction, toolkit: found, built_for, flag_advice, ended } =
         gatherer.gather(surroundings.program)?;
     let partition = arguments.partition.map(|partition| partition.keep(&mut extraction, &workspace.root));
     workspace.notes.iter().for_each(|note| talk.detail(&format!("note: {note}")));
@@ -245,9 +245,9 @@ fn check_once(
             None => (select_toolkit(arguments, &workspace, cancel, talk)?, None),
         },
     };
-    let curand = |toolkit: &Toolkit| {
-        let folder = cuda_toolkit::component(toolkit, Component::Curand, arguments.offline, arguments.quiet, cancel);
-        folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
+    let library = |toolkit: &Toolkit, library: Library| {
+        let folder = cuda_toolkit::headers(toolkit, library, arguments.offline, arguments.quiet, cancel);
+        folder.map_err(|error| error.to_string())
     };
     let threads = arguments.jobs.map_or_else(default_jobs, usize::from);
     let memory = sandbox::Memory::new(arguments.memory, arguments.total_memory, threads);
@@ -269,14 +269,14 @@ fn check_once(
             sandbox: &sandbox,
             cancel,
             headers: HeaderIndex::new(&workspace.root),
-            curand: &curand,
+            library: &library,
             tries_shared_spilling: levels.warns_of("shared_spill_available"),
             compiles_host: false,
             show: &show,
         },
         cache,
     };
-    let jobs = jobs(&architectures, &workspace, &extraction, &Arc::new(toolkit), &levels, talk);
+    let jobs = jobs(&architectures, &workspace, &extraction, &built_for, &Arc::new(toolkit), &levels, talk);
     let shared = Shared { source: record.unwrap_or(&compilers), root: &workspace.root, kernels };
     let early = Early::new(&jobs, arguments, &workspace)
         .filter(|_| since.is_none() && surroundings.revision.is_none() && known.is_nothing());
@@ -290,7 +290,8 @@ fn check_once(
         }
     }
     if let Some(toolkit) = jobs.first().map(|job| &job.target.toolkit) {
-        failures::one_for_each_cause(&mut reports, toolkit, cancel);
+        let names: Vec<&str> = jobs.iter().map(|job| job.unit.name.as_str()).collect();
+        failures::one_for_each_cause(&names, &mut reports, toolkit, cancel);
     }
     if let Some(error) = failures::no_such_architecture(&reports, &architectures) {
         return Err(error);

@@ -97,7 +97,7 @@ impl ArtifactSource for Compilers<'_> {
         if let Some(artifacts) = cache.get(&key).filter(is_enough) {
             return Ok(Sourced { artifacts, cached: true, cache_error: None });
         }
-        let folder_with = |header: &str| self.compiler.folder_with(header, unit);
+        let folder_with = |header: &str| self.compiler.folder_with(header, unit, &target.toolkit);
         if let Some(failure) = cache.failure(&key, &folder_with) {
             return Err(Box::new(failure));
         }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use cuda_toolkit::Library;
 use walkdir::{DirEntry, WalkDir};
 
 use lmem_project::config::nvcc_flags::is_safe_path;
@@ -27,8 +28,8 @@ pub enum Rescue {
         architecture: String,
         note: String,
     },
-    /// A header of curand is missing, which is a separate component of the toolkit.
-    Curand,
+    /// A header of a library is missing, which is a separate part of the toolkit.
+    Library(Library),
 }
 
 /// Index of headers below a folder, by file name; built on first use.
@@ -136,7 +137,7 @@ fn missing_include(header: &str, source: &Path, headers: &HeaderIndex) -> Option
         let note = format!("include folder `{shown}` was added, which has `{header}`");
         return Some(Rescue::Flags { flags: vec![format!("-I{}", folder.display())], note });
     }
-    header.starts_with("curand").then_some(Rescue::Curand)
+    Library::of_header(header).map(Rescue::Library)
 }
 
 /// Parses `Feature 'x' requires .target sm_90 or higher`, `Instruction 'x' not supported on .target 'sm_80'`.
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!(rescue(&message, Path::new("/k.cu"), &index, &["--expt-relaxed-constexpr".into()]), None);
         assert_eq!(
             rescue(&[error("curand_kernel.h: No such file or directory")], Path::new("/k.cu"), &index, &[]),
-            Some(Rescue::Curand)
+            Some(Rescue::Library(Library::Curand))
         );
     }
 

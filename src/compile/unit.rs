@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use cuda_toolkit::Toolkit;
+use cuda_toolkit::{Library, Toolkit};
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::gpu::Arch;
 use lmem_base::guardian::Folder;
@@ -142,6 +142,10 @@ impl From<CompileError> for Box<Failure> {
     }
 }
 
+/// The include folder of a library's headers. `None` if they would have to be asked for; otherwise the words say why they
+/// cannot be had.
+pub type LibraryHeaders<'a> = dyn Fn(&Toolkit, Library) -> Result<Option<PathBuf>, String> + Sync + 'a;
+
 /// Settings shared by all compilations of a run.
 #[derive(Clone)]
 pub struct Compiler<'a> {
@@ -153,8 +157,8 @@ pub struct Compiler<'a> {
     pub sandbox: &'a Sandbox,
     pub cancel: &'a AtomicBool,
     pub headers: HeaderIndex,
-    /// Returns the include folder of curand's headers, installing them if allowed.
-    pub curand: &'a (dyn Fn(&Toolkit) -> Result<PathBuf, String> + Sync),
+    /// Returns the include folder of a library's headers, installing them if allowed.
+    pub library: &'a LibraryHeaders<'a>,
     /// Whether to try spilling to shared memory. This costs a ptxas run for each unit that spills.
     pub tries_shared_spilling: bool,
     /// Whether a `.cu` file is compiled for the host too, for edits of code that the host compiler sees.
@@ -230,10 +234,12 @@ impl Compiler<'_> {
     }
 
     /// The folder that a rescue would add for a header that a unit lacks.
-    pub fn folder_with(&self, header: &str, unit: &TranslationUnit) -> Option<PathBuf> {
+    pub fn folder_with(&self, header: &str, unit: &TranslationUnit, toolkit: &Toolkit) -> Option<PathBuf> {
         match &unit.code {
-            UnitCode::CudaFile { file, flags } if flags.origin.may_be_incomplete() => {
-                self.headers.include_folder(header, &file.path)
+            UnitCode::CudaFile { file, flags } => {
+                let of_tree = || self.headers.include_folder(header, &file.path);
+                let of_tree = flags.origin.may_be_incomplete().then(of_tree).flatten();
+                of_tree.or_else(|| cuda_toolkit::fetched_headers(toolkit, Library::of_header(header)?))
             }
             _ => None,
         }
@@ -321,18 +327,26 @@ impl UnitRun<'_, '_> {
         loop {
             let result = self.nvcc_once(unit, file, flags, &attempt, target, folder);
             let Err(failure) = result else { return result };
-            let may_rescue = flags.origin.may_be_incomplete() && attempt.rescues.len() < MAX_RESCUES;
+            let may_rescue = attempt.rescues.len() < MAX_RESCUES;
             let found = may_rescue
                 .then(|| rescue(&failure.messages, &file.path, &self.compiler.headers, &attempt.arguments))
-                .flatten();
+                .flatten()
+                // The headers of libraries lie beside those of CUDA wherever a build runs.
+                .filter(|found| flags.origin.may_be_incomplete() || matches!(found, Rescue::Library(_)));
             let Some(found) = found else {
                 return Err(self.with_absent(failure, unit, file, flags, &attempt, target));
             };
-            if let Err(words) = attempt.apply(found, || (self.compiler.curand)(&target.toolkit)) {
-                return Err(Box::new(Failure {
-                    rescues: [failure.rescues.clone(), words.into_iter().collect()].concat(),
-                    ..*failure
-                }));
+            match attempt.apply(found, |library| (self.compiler.library)(&target.toolkit, library)) {
+                Ok(()) => {}
+                Err(NoRescue::Unasked) => {
+                    return Err(self.with_absent(failure, unit, file, flags, &attempt, target));
+                }
+                Err(NoRescue::Failed(words)) => {
+                    return Err(Box::new(Failure {
+                        rescues: [failure.rescues.clone(), words.into_iter().collect()].concat(),
+                        ..*failure
+                    }));
+                }
             }
         }
     }
@@ -748,6 +762,14 @@ fn kernels_that_spill(log: &str) -> Vec<String> {
     functions.filter(|(_, function)| function.is_entry && spills(&function.usage)).map(|(name, _)| name).collect()
 }
 
+/// Why a rescue did not change the command line.
+enum NoRescue {
+    /// It would fetch what is only fetched for who asks for it.
+    Unasked,
+    /// It was tried before, or failed for the reason in these words.
+    Failed(Option<String>),
+}
+
 /// The command line with the changes of rescues.
 struct Attempt {
     arguments: Vec<String>,
@@ -792,8 +814,8 @@ impl Attempt {
     fn apply(
         &mut self,
         rescue: Rescue,
-        curand: impl FnOnce() -> Result<PathBuf, String>,
-    ) -> Result<(), Option<String>> {
+        headers: impl FnOnce(Library) -> Result<Option<PathBuf>, String>,
+    ) -> Result<(), NoRescue> {
         match rescue {
             Rescue::Flags { flags, note } => {
                 self.arguments.extend(flags);
@@ -801,19 +823,19 @@ impl Attempt {
             }
             Rescue::Architecture { architecture, note } => {
                 if Arch::of(&architecture).number() <= Arch::of(&self.architecture).number() {
-                    return Err(None);
+                    return Err(NoRescue::Failed(None));
                 }
                 self.architecture = architecture;
                 self.rescues.push(note);
             }
-            Rescue::Curand => {
-                let folder = curand().map_err(Some)?;
-                let flag = format!("-I{}", folder.display());
+            Rescue::Library(library) => {
+                let folder = headers(library).map_err(|words| NoRescue::Failed(Some(words)))?;
+                let flag = format!("-I{}", folder.ok_or(NoRescue::Unasked)?.display());
                 if self.arguments.contains(&flag) {
-                    return Err(None);
+                    return Err(NoRescue::Failed(None));
                 }
                 self.arguments.push(flag);
-                self.rescues.push("curand's headers were added".to_string());
+                self.rescues.push(format!("the headers of {library} were added"));
             }
         }
         Ok(())

@@ -181,6 +181,9 @@ fn notes(summary: &Summary) -> Vec<String> {
         let advice = if summary.flag_advice.is_empty() { String::new() } else { format!("; {}", summary.flag_advice) };
         notes.push(format!("flags of {units} are assumed{advice}"));
     }
+    if summary.failed_units > 0 && summary.failed_units < summary.units {
+        notes.push("`exclude` in the settings leaves out sources that no build compiles as they are".to_string());
+    }
     notes
 }
 

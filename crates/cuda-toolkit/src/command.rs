@@ -9,7 +9,7 @@ use clap::Subcommand;
 use lmem_base::version::VersionRequest;
 
 use super::environment::Environment;
-use super::{Request, Selection, Toolkit, ToolkitError, install, releases, select};
+use super::{Component, Library, Request, Selection, Toolkit, ToolkitError, install, releases, select};
 
 #[derive(Debug, Subcommand)]
 pub enum ToolkitCommand {
@@ -19,6 +19,9 @@ pub enum ToolkitCommand {
     Install {
         /// Version such as `13.5` [default: the newest known]
         version: Option<String>,
+        /// Fetch the headers of a library too, for files that include them (may be repeated)
+        #[arg(long, value_name = "LIBRARY", value_delimiter = ',')]
+        with: Vec<Library>,
         /// Use only what uv or pip have in their caches
         #[arg(long)]
         offline: bool,
@@ -50,9 +53,14 @@ pub fn run(command: &ToolkitCommand, configured: Option<&str>, cancel: &AtomicBo
     let cx = install::Context { environment, offline: false, quiet: false, unverified: true, cancel };
     match command {
         ToolkitCommand::List => print(&list(&cx)),
-        ToolkitCommand::Install { version, offline } => {
+        ToolkitCommand::Install { version, with, offline } => {
             let wanted = version.as_deref().map(str::parse::<VersionRequest>).transpose()?;
-            let toolkit = install::toolkit(&install::Context { offline: *offline, ..cx }, wanted)?;
+            let cx = install::Context { offline: *offline, ..cx };
+            let toolkit = install::toolkit(&cx, wanted)?;
+            for library in with {
+                let folder = install::component(&cx, &toolkit, Component::Headers(*library))?;
+                lmem_base::say::line(&format!("the headers of {library} are ready in {}", folder.display()));
+            }
             lmem_base::say::line(&format!("CUDA {} is ready in {}", toolkit.number, toolkit.root.display()));
             Ok(())
         }

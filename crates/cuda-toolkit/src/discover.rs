@@ -296,9 +296,9 @@ pub(super) fn include_dirs(root: &Path) -> Vec<PathBuf> {
 pub(super) fn component(root: &Path, component: Component) -> Option<PathBuf> {
     match component {
         Component::Nvdisasm => is_executable(&root.join("bin").join(program("nvdisasm"))).then(|| root.to_path_buf()),
-        Component::Curand => {
+        Component::Headers(library) => {
             let mut folders = include_dirs(root).into_iter();
-            let folder = folders.find(|folder| folder.join("curand_kernel.h").is_file())?;
+            let folder = folders.find(|folder| folder.join(library.main_header()).is_file())?;
             folder.parent().map(Path::to_path_buf)
         }
     }

@@ -8,6 +8,7 @@ pub mod command;
 mod discover;
 mod environment;
 mod install;
+mod library;
 mod process;
 mod releases;
 mod select;
@@ -22,6 +23,7 @@ use environment::Environment;
 
 pub use command::run;
 pub use discover::VARIABLES;
+pub use library::Library;
 pub use lmem_base::version::{Version, VersionError, VersionRequest};
 
 /// A CUDA toolkit: a folder with NVIDIA's compilers.
@@ -128,18 +130,18 @@ pub fn is_on_path(program: &str) -> bool {
 /// An optional part of a toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Component {
-    /// The device headers of cuRAND (`curand_kernel.h`); the folder holds `include`.
-    Curand,
+    /// The headers of a library; the folder holds `include`.
+    Headers(Library),
     /// The disassembler; the folder holds `bin/nvdisasm`. A newer version reads the cubins of older compilers.
     Nvdisasm,
 }
 
 impl fmt::Display for Component {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Component::Curand => "cuRAND's headers",
-            Component::Nvdisasm => "nvdisasm",
-        })
+        match self {
+            Component::Headers(library) => write!(f, "the headers of {library}"),
+            Component::Nvdisasm => f.write_str("nvdisasm"),
+        }
     }
 }
 
@@ -159,6 +161,33 @@ pub fn component(
     }
     let cx = install::Context { environment: &Environment::of_process(), offline, quiet, unverified: false, cancel };
     install::component(&cx, toolkit, component)
+}
+
+/// The include folder of a library's headers: of the toolkit, else fetched into the cache. `None` if they are not there and
+/// too large to fetch for a run that does not ask for them.
+///
+/// # Errors
+/// The headers cannot be fetched, or `cancel` was set.
+pub fn headers(
+    toolkit: &Toolkit,
+    library: Library,
+    offline: bool,
+    quiet: bool,
+    cancel: &AtomicBool,
+) -> Result<Option<PathBuf>, ToolkitError> {
+    if let Some(folder) = fetched_headers(toolkit, library) {
+        return Ok(Some(folder));
+    }
+    if !library.is_small() && discover::component(&toolkit.root, Component::Headers(library)).is_none() {
+        return Ok(None);
+    }
+    component(toolkit, Component::Headers(library), offline, quiet, cancel).map(|folder| Some(folder.join("include")))
+}
+
+/// The include folder of headers that were fetched for a toolkit.
+pub fn fetched_headers(toolkit: &Toolkit, library: Library) -> Option<PathBuf> {
+    let folder = install::fetched(&Environment::of_process(), toolkit, Component::Headers(library))?;
+    Some(folder.join("include"))
 }
 
 /// The folder for disposable data: `CARGO_LMEM_CACHE_DIR`, else `cargo-lmem` in the user's cache folder.
@@ -295,9 +324,10 @@ impl ToolkitError {
                 &["the index, proxy and certificates are those of the installer's own configuration", own]
             }
             Self::Incomplete { .. } => &[own],
-            Self::NoComponent { component: Component::Curand, .. } => {
-                &["install cuRAND's development files beside that toolkit", "or use a managed one: `--toolkit managed`"]
-            }
+            Self::NoComponent { component: Component::Headers(_), .. } => &[
+                "install the library's development files beside that toolkit",
+                "or use a managed one: `--toolkit managed`",
+            ],
             Self::NotInstalled { .. } => &["`cargo lmem toolkit list` shows the installed ones"],
             Self::Io { .. } => &["`CARGO_LMEM_CACHE_DIR` names another cache folder"],
             Self::NotAChoice(_)

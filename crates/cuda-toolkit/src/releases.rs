@@ -1,12 +1,15 @@
 //! Installable releases as data: packages of NVIDIA's Python wheels with versions and checksums.
 //!
 //! The package versions of a release are the requirements of NVIDIA's own `cuda-toolkit` package (13.0.3, 13.1.2,
-//! 13.2.2, 13.3.1, 13.4.3). There is none for 13.5 yet, whose packages all have the same build number. The checksums
-//! are those of the package index:
+//! 13.2.2, 13.3.1, 13.4.3, 13.5.0). The checksums are those of the package index:
 //! `pip install --dry-run --ignore-installed --no-deps --only-binary :all: --target T --platform P --report R` with
 //! each `manylinux` platform of both architectures. Checked by installing every release on x86-64.
 
+mod libraries;
+
 use lmem_base::version::{Version, VersionRequest};
+
+use self::libraries::Libraries;
 
 /// A 13.x release of CUDA, at its newest patch.
 #[derive(Debug)]
@@ -15,8 +18,8 @@ pub(crate) struct Release {
     pub(crate) number: &'static str,
     /// Packages required to compile `.cu` files, kernel strings and PTX.
     pub(crate) packages: [Package; 6],
-    /// cuRAND's device headers; fetched when a source includes them.
-    pub(crate) curand: Package,
+    /// CUDA's libraries, for their headers; fetched when a source includes one.
+    pub(crate) libraries: Libraries,
     /// The disassembler; no wheels exist before 13.2.
     pub(crate) nvdisasm: Option<Package>,
 }
@@ -98,12 +101,7 @@ pub(crate) static RELEASES: [Release; 6] = [
                 aarch64: "36e4fa2a8ada293f5693d308e531c196ab6f91cf7a0ff479bf96a537d43a6096",
             },
         ],
-        curand: Package {
-            name: "nvidia-curand",
-            version: "10.4.5.25",
-            x86_64: "22bb226a857e5888fe6b54ae465fc4371296bcff13a35f79e19691bcf454f529",
-            aarch64: "07c75d8ba14b627d1a01d2c1bfa1eece88f25d564d3aae7e6b6fb44f7bbec9c1",
-        },
+        libraries: libraries::CUDA_13_5,
         nvdisasm: Some(Package {
             name: "nvidia-cuda-nvdisasm",
             version: "13.5.37",
@@ -151,12 +149,7 @@ pub(crate) static RELEASES: [Release; 6] = [
                 aarch64: "24b9f5eccc6a5a19779038cf468aecb7cecfa8716269beaef5640bd989d21c28",
             },
         ],
-        curand: Package {
-            name: "nvidia-curand",
-            version: "10.4.4.72",
-            x86_64: "25c3457ae7a224fdd484dab90b0fc5dc0e842fab5db3012afa4a5bd2af4eb7e5",
-            aarch64: "53bef256d4362eb3d70c9c048a8d31bcf003f9dcade17720c73d3a494a7dcaa3",
-        },
+        libraries: libraries::CUDA_13_4,
         nvdisasm: Some(Package {
             name: "nvidia-cuda-nvdisasm",
             version: "13.4.92",
@@ -204,12 +197,7 @@ pub(crate) static RELEASES: [Release; 6] = [
                 aarch64: "7b05ecda494c6dabc44231a608b060a71008a730d9dfda932cc508e6d29159e0",
             },
         ],
-        curand: Package {
-            name: "nvidia-curand",
-            version: "10.4.3.29",
-            x86_64: "1859bf37a62754d2c65001393096ca79de399f995971fa7826d0adfd88c3cf7b",
-            aarch64: "63899de834d1b84b32ad60d34cb4d246bea998ddadbc85f8e1dd937dd3718d61",
-        },
+        libraries: libraries::CUDA_13_3,
         nvdisasm: Some(Package {
             name: "nvidia-cuda-nvdisasm",
             version: "13.3.73",
@@ -257,12 +245,7 @@ pub(crate) static RELEASES: [Release; 6] = [
                 aarch64: "1e5d7b411a2eb83f5c71c98d58133a763fc9fa86a4241ee320c5c4782d9ad1fd",
             },
         ],
-        curand: Package {
-            name: "nvidia-curand",
-            version: "10.4.2.66",
-            x86_64: "9bb3796a2f6223454b2e326e3d7572c1500cfa4d629de827676b4eeecd30ab0c",
-            aarch64: "cb61a0bb7e7a7446b25bf5ff93aa560009dd738b48ed52f57ae764a4cae37381",
-        },
+        libraries: libraries::CUDA_13_2,
         nvdisasm: Some(Package {
             name: "nvidia-cuda-nvdisasm",
             version: "13.2.86",
@@ -310,12 +293,7 @@ pub(crate) static RELEASES: [Release; 6] = [
                 aarch64: "dfbc5e3bb19db41e4a05280b7b0cb9cbb624699f57dab3798455f43345541f99",
             },
         ],
-        curand: Package {
-            name: "nvidia-curand",
-            version: "10.4.1.81",
-            x86_64: "6ea66d0de7e71472b800829b525df15027bd3d8d0c475778a4d2b2abc7b453bb",
-            aarch64: "f61e4210ee1a69a3a148f4a5a99b607358a0d253c7e5a26aa4099afcb9901e4f",
-        },
+        libraries: libraries::CUDA_13_1,
         nvdisasm: None,
     },
     Release {
@@ -358,12 +336,7 @@ pub(crate) static RELEASES: [Release; 6] = [
                 aarch64: "d27f20a0ca67a4bb34268a5e951033496c5b74870b868bacd046b1b8e0c3267b",
             },
         ],
-        curand: Package {
-            name: "nvidia-curand",
-            version: "10.4.0.35",
-            x86_64: "1aee33a5da6e1db083fe2b90082def8915f30f3248d5896bcec36a579d941bfc",
-            aarch64: "133df5a7509c3e292aaa2b477afd0194f06ce4ea24d714d616ff36439cee349a",
-        },
+        libraries: libraries::CUDA_13_0,
         nvdisasm: None,
     },
 ];
@@ -376,7 +349,7 @@ mod tests {
     fn checksums_and_numbers_are_well_formed() {
         for release in &RELEASES {
             assert_eq!(release.version().major, 13);
-            for package in release.packages.iter().chain([&release.curand]).chain(&release.nvdisasm) {
+            for package in release.packages.iter().chain(&release.libraries).chain(&release.nvdisasm) {
                 for sha256 in [package.x86_64, package.aarch64] {
                     assert_eq!(sha256.len(), 64, "{} {}", package.name, package.version);
                     assert!(sha256.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)));

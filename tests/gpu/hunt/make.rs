@@ -110,7 +110,7 @@ fn compile_text(unit: &TranslationUnit, architecture: &str, cubin: &Path) -> Res
         show: &|_| {},
         cancel: &cancel,
         headers: HeaderIndex::new(&unit.base),
-        curand: &|_| Err("no kernel of the collection uses cuRAND".to_string()),
+        library: &|_, _| Err("no kernel of the collection uses a library".to_string()),
         tries_shared_spilling: false,
         compiles_host: false,
     };

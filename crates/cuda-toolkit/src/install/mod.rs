@@ -170,9 +170,8 @@ pub(super) fn component(cx: &Context<'_>, toolkit: &Toolkit, part: Component) ->
     let package = package_of(toolkit, part);
     let package = package.ok_or(ToolkitError::NoComponent { component: part, version: toolkit.version })?;
     let folder = cx.environment.cache_root()?.join(COMPONENTS);
-    let name = package.name.trim_start_matches("nvidia-").trim_start_matches("cuda-");
-    let place = folder.join(format!("{name}-{}", package.version));
-    let installed = || discover::component(&unified_root(&place)?, part).filter(|_| Marker::read(&place).is_some());
+    let place = folder.join(component_name(package));
+    let installed = || installed(&place, part);
     if let Some(root) = installed() {
         return Ok(root);
     }
@@ -188,9 +187,9 @@ pub(super) fn component(cx: &Context<'_>, toolkit: &Toolkit, part: Component) ->
     let plan = Plan::of_component(part, package);
     let staging = fetch(cx, &plan, &folder)?;
     let packages = staging.path().join("packages");
-    if part == Component::Curand {
-        // 150 MB of libraries that device code does not need.
-        let libraries = unified_root(&packages).map(|root| root.join("lib"));
+    if let Component::Headers(_) = part {
+        // Hundreds of megabytes that compiling does not need.
+        let libraries = unified_root(&packages).map(|root| root.join("lib")).filter(|folder| folder.is_dir());
         libraries.map(std::fs::remove_dir_all).transpose().map_err(ToolkitError::io("prune", &packages))?;
     }
     let marker = Marker { number: package.version.to_owned(), verified: true, packages: package_names(&packages) };
@@ -199,11 +198,26 @@ pub(super) fn component(cx: &Context<'_>, toolkit: &Toolkit, part: Component) ->
     installed().ok_or(ToolkitError::Incomplete { what: plan.what, reason: "the wheel does not hold it".to_owned() })
 }
 
-/// cuRAND must match the release. nvdisasm 13.5 reads all cubins since 11.8, so every toolkit can use the newest one.
+/// The folder of a component in the cache, if it was fetched.
+pub(super) fn fetched(environment: &Environment, toolkit: &Toolkit, part: Component) -> Option<PathBuf> {
+    let place = environment.cache_root().ok()?.join(COMPONENTS).join(component_name(package_of(toolkit, part)?));
+    installed(&place, part)
+}
+
+fn installed(place: &Path, part: Component) -> Option<PathBuf> {
+    discover::component(&unified_root(place)?, part).filter(|_| Marker::read(place).is_some())
+}
+
+fn component_name(package: &Package) -> String {
+    let name = package.name.trim_start_matches("nvidia-").trim_start_matches("cuda-");
+    format!("{name}-{}", package.version)
+}
+
+/// Headers must match the release. nvdisasm 13.5 reads all cubins since 11.8, so every toolkit can use the newest one.
 fn package_of(toolkit: &Toolkit, part: Component) -> Option<&'static Package> {
     let release = releases::RELEASES.iter().find(|release| release.version() == toolkit.version);
     match part {
-        Component::Curand => release.map(|release| &release.curand),
+        Component::Headers(library) => release.map(|release| &release.libraries[library as usize]),
         Component::Nvdisasm => {
             release.and_then(|release| release.nvdisasm.as_ref()).or(releases::newest().nvdisasm.as_ref())
         }

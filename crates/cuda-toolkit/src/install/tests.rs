@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::Library;
 use crate::testing::{Machine, program};
 
 /// A working installer: copies the tree that [`machine`] prepares.
@@ -174,7 +175,7 @@ fn only_managed_toolkits_are_removed() {
 }
 
 #[test]
-fn curand_is_kept_without_its_libraries() {
+fn headers_are_kept_without_the_libraries() {
     let machine = machine();
     machine.managed("13.5.37").installer(
         "uv",
@@ -185,14 +186,14 @@ fn curand_is_kept_without_its_libraries() {
     let environment = machine.environment();
     let cx = Context { environment: &environment, offline: false, quiet: true, unverified: false, cancel: &cancel };
     let toolkit = managed(&cx).remove(0);
-    let offline = component(&Context { offline: true, ..cx }, &toolkit, Component::Curand);
+    let offline = component(&Context { offline: true, ..cx }, &toolkit, Component::Headers(Library::Curand));
     assert!(matches!(offline, Err(ToolkitError::Offline)));
-    let folder = component(&cx, &toolkit, Component::Curand).unwrap();
+    let folder = component(&cx, &toolkit, Component::Headers(Library::Curand)).unwrap();
     assert_eq!(machine.relative(&folder), "home/.cache/cargo-lmem/components/curand-10.4.5.25/nvidia/cu13");
     assert!(folder.join("include/curand_kernel.h").is_file() && !folder.join("lib").exists());
-    let again = component(&Context { offline: true, ..cx }, &toolkit, Component::Curand);
+    let again = component(&Context { offline: true, ..cx }, &toolkit, Component::Headers(Library::Curand));
     assert_eq!(again.unwrap(), folder);
     let old = Toolkit { version: "12.4".parse().unwrap(), ..toolkit };
-    let error = component(&cx, &old, Component::Curand).unwrap_err();
-    assert_eq!(error.to_string(), "cuRAND's headers of CUDA 12.4 cannot be fetched");
+    let error = component(&cx, &old, Component::Headers(Library::Curand)).unwrap_err();
+    assert_eq!(error.to_string(), "the headers of cuRAND of CUDA 12.4 cannot be fetched");
 }

@@ -109,6 +109,17 @@ impl BuildFlags {
         self.by_file.keys().map(PathBuf::as_path)
     }
 
+    /// The architectures for which builds make machine code of any file, in the order of the files.
+    pub fn architectures(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for name in self.by_file.values().flatten().flat_map(NvccFlags::architectures) {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_string());
+            }
+        }
+        names
+    }
+
     /// The same flags for a copy of the tree: `place` maps the paths of files, `argument` the arguments.
     pub fn moved(mut self, place: impl Fn(&Path) -> PathBuf, argument: impl Fn(&str) -> String) -> Self {
         self.by_file = self.by_file.into_iter().map(|(file, flags)| (place(&file), flags)).collect();
@@ -436,6 +447,19 @@ mod tests {
         assert!(flags.sources_of(Some("three"), &built).is_empty());
         let path = BuiltFile::At("/target/one/out/kernels.ptx".into());
         assert_eq!(flags.sources_of(None, &path), [Path::new("/w/a/k.cu")]);
+    }
+
+    #[test]
+    fn builds_tell_the_architectures_of_a_file_that_they_do_not_know() {
+        let mut flags = BuildFlags::default();
+        let compiled = |file: &str, arguments: &[&str]| {
+            let arguments: Vec<&str> = arguments.iter().copied().chain(["-cubin", file]).collect();
+            Record::of_test("one", "/o", &arguments).invocation().unwrap()
+        };
+        flags.add(&compiled("a.cu", &["-gencode=arch=compute_80,code=[sm_80,sm_90]"]), FlagOrigin::CompileCommands);
+        flags.add(&compiled("b.cu", &["-arch=sm_90"]), FlagOrigin::CompileCommands);
+        flags.add(&compiled("c.cu", &["-arch=sm_75"]), FlagOrigin::CompileCommands);
+        assert_eq!(flags.architectures(), ["sm_80", "sm_90", "sm_75"]);
     }
 
     #[test]
