@@ -39,6 +39,9 @@ pub struct Terms {
 pub enum Fault {
     #[error("does not compile{}", .0.as_ref().map(|said| format!(": {said}")).unwrap_or_default())]
     NotCompiled(Option<String>),
+    /// The compiler warns of what it did not warn of before.
+    #[error("new compiler warning: {0}")]
+    Warned(String),
     /// Bytes of shared memory per block that a kernel would need, and how many it may have.
     #[error("{} of shared memory per block, {} at most", kib(*.0), kib(*.1))]
     SharedSize(u64, u64),
