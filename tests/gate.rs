@@ -156,7 +156,7 @@ fn a_change_is_held_against_a_revision() -> Result<(), Failed> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     holds(text.contains("128 B on sm_90; `HEAD` has 64 B"), "it says by how much")?;
     let since = &facts(&output)?["since"];
-    let expected = serde_json::json!({ "revision": "HEAD", "changed_units": 1, "known": 0, "new": 0, "worse": 1,
+    let expected = serde_json::json!({ "revision": "HEAD", "changed_units": 1, "compared_units": 1, "known": 0, "new": 0, "worse": 1,
                                        "smaller": 0, "gone": 0 });
     holds(*since == expected, &format!("{since}"))?;
     project.git(&["reset", "-q", "--hard"])?;
@@ -169,6 +169,23 @@ fn a_change_is_held_against_a_revision() -> Result<(), Failed> {
     )?;
     are(&project.lines(SINCE, 1)?, &["kernels/b.cu:3:9: error: `part`"])?;
     project.git(&["reset", "-q", "--hard"])?;
+
+    // A file that was looked for in vain is there, though nobody reads it; a link leads to another folder.
+    let sections = "#include \"D/size.cuh\"\n#if __has_include(\"extra.h\")\n#undef SIZE\n#define SIZE 96\n#endif\n";
+    project.write("kernels/b.cu", &KERNEL.replace("NAME", "two").replace("#include \"size.cuh\"\n", sections))?;
+    for (folder, size) in [("kernels/A", 16), ("kernels/B", 48)] {
+        project.write(&format!("{folder}/size.cuh"), &format!("#define SIZE {size}\n"))?;
+    }
+    fs_err::os::unix::fs::symlink("A", project.path("kernels/D"))?;
+    project.git(&["add", "."])?;
+    project.git(&["commit", "-q", "-m", "directives"])?;
+    project.write("kernels/extra.h", "")?;
+    are(&project.lines(SINCE, 1)?, &["kernels/b.cu:7:9: error: `part`"])?;
+    fs_err::remove_file(project.path("kernels/extra.h"))?;
+    fs_err::remove_file(project.path("kernels/D"))?;
+    fs_err::os::unix::fs::symlink("B", project.path("kernels/D"))?;
+    are(&project.lines(SINCE, 1)?, &["kernels/b.cu:7:9: error: `part`"])?;
+    project.git(&["reset", "-q", "--hard", "HEAD^"])?;
 
     // A comment that silenced something goes.
     project.write(

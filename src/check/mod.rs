@@ -309,7 +309,7 @@ fn check_once(
     }
     let told = to_tell(&extraction, &jobs, &mut reports, shared.kernels.is_some());
     let suppress::Suppressed { remarks, list: suppressions } = suppress::suppress(&jobs, &mut reports, extent);
-    let changed = since.map(|since| since.keep_changed(&jobs, &mut reports)).unwrap_or_default();
+    let reached = since.map(|since| since.keep_changed(&jobs, &mut reports)).unwrap_or_default();
     say_what_happened(&jobs, &reports, talk);
     builds::name_builds(&jobs, &mut reports);
     let listed = arguments.kernels.then(|| kernels::version(&jobs, &reports));
@@ -334,7 +334,7 @@ fn check_once(
         return Err(CheckError::Interrupted);
     }
     if let Some(since) = since {
-        let judged = run.judge(since, &mut report, &jobs, &reports, (kernels.take(), &changed, &failing))?;
+        let judged = run.judge(since, &mut report, &jobs, &reports, (kernels.take(), &reached, &failing))?;
         failing.retain(|path| !judged.never_compiled.contains(path));
         // The branch's own baseline would hide what it brings.
         if judged.is_known && arguments.baseline.is_none() {
@@ -394,7 +394,7 @@ impl Run<'_> {
             let now = since::Now {
                 kernels: self.surroundings.compares_kernels.then(Version::default),
                 compiled: &BTreeSet::new(),
-                changed: &BTreeSet::new(),
+                reached: &since::Reached::default(),
                 failing: &failing,
                 unknown: &failing,
                 is_silent: &|_, _| false,
@@ -416,7 +416,7 @@ impl Run<'_> {
         report: &mut Report,
         jobs: &[Job<'_>],
         reports: &[UnitReport],
-        (kernels, changed, failing): (Option<Version>, &BTreeSet<PathBuf>, &BTreeSet<PathBuf>),
+        (kernels, reached, failing): (Option<Version>, &since::Reached, &BTreeSet<PathBuf>),
     ) -> Result<since::Judged, CheckError> {
         let unread = jobs.iter().zip(reports).filter(|(_, report)| report.is_unread).map(|(job, _)| job.unit.path());
         let unknown: BTreeSet<PathBuf> = failing.iter().cloned().chain(unread).collect();
@@ -424,7 +424,7 @@ impl Run<'_> {
         let now = since::Now {
             kernels,
             compiled: &kernels::names(reports),
-            changed,
+            reached,
             failing,
             unknown: &unknown,
             is_silent: &|file, lint| silent.is_silent(file, lint),

@@ -83,6 +83,15 @@ impl Revision {
     }
 }
 
+/// The units that are compared with those of the revision.
+#[derive(Debug, Default)]
+pub struct Reached {
+    /// Files that the change may reach.
+    pub files: BTreeSet<PathBuf>,
+    /// Those that differ, or that include what differs.
+    pub changed: BTreeSet<PathBuf>,
+}
+
 /// What a run found, to be compared.
 pub struct Now<'a> {
     /// All kernels, if they are compared.
@@ -90,7 +99,7 @@ pub struct Now<'a> {
     /// Those that were compiled, without namespaces and template arguments.
     pub compiled: &'a BTreeSet<String>,
     /// Files that the change reaches.
-    pub changed: &'a BTreeSet<PathBuf>,
+    pub reached: &'a Reached,
     /// Files that do not compile.
     pub failing: &'a BTreeSet<PathBuf>,
     /// These, and files that are compiled for debugging: nothing is known of their kernels.
@@ -198,39 +207,53 @@ impl Since {
     }
 
     /// Drops findings in units that the change does not affect, and returns the files of the others.
-    pub(super) fn keep_changed(&self, jobs: &[Job<'_>], reports: &mut [UnitReport]) -> BTreeSet<PathBuf> {
-        let mut changed = BTreeSet::new();
+    pub(super) fn keep_changed(&self, jobs: &[Job<'_>], reports: &mut [UnitReport]) -> Reached {
+        let mut reached = Reached::default();
+        let is_everywhere = self.is_everywhere();
         for (job, report) in jobs.iter().zip(reports) {
-            match self.reaches(&job.unit.path(), report) {
-                true => _ = changed.insert(job.unit.path()),
+            let path = job.unit.path();
+            let is_changed = self.has_changed(&path, report);
+            if is_changed {
+                reached.changed.insert(path.clone());
+            }
+            match is_everywhere || report.failed || is_changed {
+                true => _ = reached.files.insert(path),
                 false => report.diagnostics.clear(),
             }
         }
-        changed
+        reached
     }
 
-    /// Whether the change may affect a unit: through its own file, a file that the compiler read, or a setting for all
-    /// compilations.
-    fn reaches(&self, unit: &Path, report: &UnitReport) -> bool {
+    /// Whether a unit's own file differs, or one that the compiler read.
+    fn has_changed(&self, unit: &Path, report: &UnitReport) -> bool {
         let base = self.staged.as_ref().map_or(&self.old.top, |staged| &staged.tree);
         let mut read = report.dependencies.iter().filter(|path| path.starts_with(base));
-        self.is_everywhere() || report.failed || self.is_changed(unit) || read.any(|path| self.is_changed(path))
+        self.is_first || self.is_changed(unit) || read.any(|path| self.is_changed(path))
     }
 
-    /// Whether the change may affect any unit.
+    /// Whether the change may affect any unit. Its list of files that were read does not tell: a new file is found before
+    /// those, or answers `__has_include`; without a deleted one, the compiler finds another of the same name; and a link
+    /// leads elsewhere. What does not change in the end is in the cache, so that this costs little.
     fn is_everywhere(&self) -> bool {
-        let Changes { changed, deleted, .. } = &self.changes;
+        let Changes { changed, added, deleted, redirected, .. } = &self.changes;
         let decides = |path: &String| is_setting(path) || path.ends_with(".rs");
-        // Without a deleted header, the compiler may find another one of the same name.
-        let is_header = |path: &String| !path.ends_with(".cu") && !path.ends_with(".md");
-        self.is_first || changed.iter().chain(deleted).any(decides) || deleted.iter().any(is_header)
+        let may_be_sought = |path: &String| !path.ends_with(".md");
+        self.is_first
+            || changed.iter().any(decides)
+            || added.iter().chain(deleted).any(may_be_sought)
+            || !redirected.is_empty()
     }
 
     /// Whether a file of the run differs from that of the revision; files that git does not have are assumed to.
     fn is_changed(&self, path: &Path) -> bool {
         let own = self.own(path);
-        let relative = own.strip_prefix(&self.old.top).ok().and_then(Path::to_str);
-        relative.is_none_or(|relative| self.changes.changed.contains(relative))
+        let relative = own.strip_prefix(&self.old.top).ok();
+        let changed = |relative: &str| self.changes.changed.contains(relative);
+        let redirected = |relative: &str| self.changes.redirected.contains(relative);
+        relative.is_none_or(|relative| {
+            relative.to_str().is_none_or(changed)
+                || relative.ancestors().any(|above| above.to_str().is_some_and(redirected))
+        })
     }
 
     /// Whether a remark is new: the change affects it, and the revision does not have it. Errors stay if the change makes
@@ -259,7 +282,8 @@ impl Since {
         cancel: &AtomicBool,
         talk: &Talk,
     ) -> Result<Judged, CheckError> {
-        let Now { kernels, compiled, changed, failing, unknown, is_silent, leveled } = now;
+        let Now { kernels, compiled, reached, failing, unknown, is_silent, leveled } = now;
+        let changed = &reached.files;
         let asked_now = report.summary.architectures.clone();
         let (mut old, is_known) = match self.old_report(changed, workspace, &asked_now, cancel, talk)? {
             Old::Checked(old) => (Some(*old), true),
@@ -295,7 +319,12 @@ impl Since {
             asked_then.iter().filter(|name| !asked_now.is_empty() && !asked_now.contains(name)).collect();
         let checked = Checked { left_out: &left_out, dropped: &dropped, is_silent, compiled };
         report.diagnostics.extend(hidden::take(&mut tally, &checked, workspace, &self.name).and_then(leveled));
-        report.summary.since = Some(SinceTally { revision: self.name.clone(), changed_units: changed.len(), tally });
+        report.summary.since = Some(SinceTally {
+            revision: self.name.clone(),
+            changed_units: reached.changed.len(),
+            compared_units: changed.len(),
+            tally,
+        });
         report.summary.failed_units = report.summary.failed_units.saturating_sub(never_compiled.len());
         report.count_findings();
         Ok(Judged { never_compiled, is_known })

@@ -120,6 +120,7 @@ pub struct TreeEntry {
 
 /// The mode of a submodule, whose id is a commit of another repository.
 const SUBMODULE: &str = "160000";
+const LINK: &str = "120000";
 
 /// Submodules within submodules that are followed.
 const MAX_DEPTH: usize = 8;
@@ -129,28 +130,49 @@ const MAX_DEPTH: usize = 8;
 pub struct Changes {
     /// Modified and new files.
     pub changed: BTreeSet<String>,
+    /// New files and new names: what a name leads to may be another one since.
+    pub added: BTreeSet<String>,
     pub deleted: BTreeSet<String>,
+    /// Links and submodules that came, or lead elsewhere.
+    pub redirected: BTreeSet<String>,
     /// New name → old name.
     pub renames: BTreeMap<String, String>,
 }
 
 impl Changes {
-    /// Parses `git diff --name-status -z`: letters, a path, and for a renamed file a second path.
+    /// Parses `git diff --raw -z`: modes, hashes and a letter, a path, and for a renamed file a second path.
     fn of(text: &str) -> Self {
         let mut changes = Self::default();
         let mut words = text.split('\0');
         while let (Some(status), Some(path)) = (words.next(), words.next()) {
-            match status.chars().next() {
-                Some('D') => _ = changes.deleted.insert(path.to_string()),
+            let mut fields = status.trim_start_matches(':').split(' ');
+            let modes = [fields.next().unwrap_or_default(), fields.next().unwrap_or_default()];
+            let kind = fields.next_back().and_then(|letters| letters.chars().next());
+            let path = path.to_string();
+            if modes.contains(&SUBMODULE) {
+                // What differs in it is asked of itself.
+                changes.redirected.insert(path);
+                continue;
+            }
+            if modes.contains(&LINK) {
+                changes.redirected.insert(path.clone());
+            }
+            match kind {
+                Some('D') => _ = changes.deleted.insert(path),
                 Some(kind @ ('R' | 'C')) => {
-                    let Some(new) = words.next() else { break };
-                    changes.changed.insert(new.to_string());
+                    let Some(new) = words.next().map(str::to_string) else { break };
+                    changes.changed.insert(new.clone());
+                    changes.added.insert(new.clone());
                     if kind == 'R' {
-                        changes.deleted.insert(path.to_string());
-                        changes.renames.insert(new.to_string(), path.to_string());
+                        changes.deleted.insert(path.clone());
+                        changes.renames.insert(new, path);
                     }
                 }
-                _ => _ = changes.changed.insert(path.to_string()),
+                Some('A') => {
+                    changes.changed.insert(path.clone());
+                    changes.added.insert(path);
+                }
+                _ => _ = changes.changed.insert(path),
             }
         }
         changes
@@ -160,6 +182,8 @@ impl Changes {
     fn add_below(&mut self, path: &str, submodule: Self) {
         let below = |name: String| format!("{path}/{name}");
         self.changed.extend(submodule.changed.into_iter().map(below));
+        self.added.extend(submodule.added.into_iter().map(below));
+        self.redirected.extend(submodule.redirected.into_iter().map(below));
         self.deleted.extend(submodule.deleted.into_iter().map(below));
         self.renames.extend(submodule.renames.into_iter().map(|(new, old)| (below(new), below(old))));
     }
@@ -317,14 +341,16 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// Git fails.
     pub fn changes_since(&self, commit: &str, is_staged: bool) -> Result<Changes, GitError> {
-        let mut arguments = vec!["diff", "--name-status", "-z", "--find-renames"];
-        arguments.extend(["--no-ext-diff", "--no-textconv", "--ignore-submodules=all"]);
+        let mut arguments = vec!["diff", "--raw", "-z", "--find-renames"];
+        arguments.extend(["--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"]);
         arguments.extend(is_staged.then_some("--cached"));
         arguments.extend([commit, "--"]);
         let mut changes = Changes::of(&self.text(&arguments)?);
         if !is_staged {
             let untracked = self.text(&["ls-files", "--others", "--exclude-standard", "-z"])?;
-            changes.changed.extend(untracked.split('\0').filter(|path| !path.is_empty()).map(str::to_string));
+            let untracked = untracked.split('\0').filter(|path| !path.is_empty()).map(str::to_string);
+            changes.added.extend(untracked);
+            changes.changed.extend(changes.added.iter().cloned());
         }
         self.add_submodules(&mut changes, commit, is_staged)?;
         Ok(changes)
@@ -357,8 +383,8 @@ impl<'a> Repository<'a> {
 
     /// Differences of two commits.
     fn changes_between(&self, old: &str, new: &str) -> Result<Changes, GitError> {
-        let mut arguments = vec!["diff", "--name-status", "-z", "--find-renames"];
-        arguments.extend(["--no-ext-diff", "--no-textconv", "--ignore-submodules=all", old, new, "--"]);
+        let mut arguments = vec!["diff", "--raw", "-z", "--find-renames"];
+        arguments.extend(["--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", old, new, "--"]);
         Ok(Changes::of(&self.text(&arguments)?))
     }
 

@@ -14,7 +14,7 @@ use lmem_base::files::write_whole;
 use lmem_base::places;
 use lmem_base::source::normalize;
 
-use super::{GitError, Repository, SUBMODULE, TreeEntry};
+use super::{GitError, LINK, Repository, SUBMODULE, TreeEntry};
 
 /// Subfolder of the cache.
 const FOLDER: &str = "trees";
@@ -30,8 +30,6 @@ const MAX_LIST_BYTES: u64 = 256 << 20;
 
 /// Interval for polling a lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
-
-const LINK: &str = "120000";
 
 /// The folder of all repositories' trees.
 pub fn folder(cache_root: &Path) -> PathBuf {

@@ -152,7 +152,8 @@ fn found(summary: &Summary) -> String {
         let is_compared =
             summary.since.is_some() || summary.baseline.as_ref().is_some_and(|baseline| baseline.known > 0);
         let nothing = match (is_compared, summary.silenced > 0) {
-            (true, _) => "nothing new",
+            (true, true) => "nothing new that is not silenced",
+            (true, false) => "nothing new",
             (false, true) => "nothing that is not silenced",
             (false, false) => "nothing to report",
         };
@@ -196,12 +197,16 @@ fn beside_baseline(tally: &BaselineTally) -> String {
     [Some(known), worse, better].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// ``with `HEAD`: 3 changed sources; 12 findings as before, not shown; 1 new, 2 worse``
+/// ``with `HEAD`: 3 changed sources, 40 compared; 12 findings as before, not shown; 1 new, 2 worse``
 fn beside_revision(since: &SinceTally) -> String {
     let tally = &since.tally;
-    let changed = match since.changed_units {
-        0 => None,
-        changed => Some(plural(changed as u64, "changed source")),
+    let changed = match (since.changed_units, since.compared_units) {
+        (_, 0) => None,
+        (0, compared) => Some(format!("no changed source, {compared} compared")),
+        (changed, compared) if changed < compared => {
+            Some(format!("{}, {compared} compared", plural(changed as u64, "changed source")))
+        }
+        (changed, _) => Some(plural(changed as u64, "changed source")),
     };
     let known = match tally.known {
         0 => None,

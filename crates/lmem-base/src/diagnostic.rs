@@ -689,8 +689,10 @@ impl fmt::Display for ImprovedEntry {
 pub struct SinceTally {
     /// As the user calls it.
     pub revision: String,
-    /// Units that the change reaches; nothing else was looked for in the revision.
+    /// Files that differ, or that include what differs.
     pub changed_units: usize,
+    /// Files that were compared: those that the change may reach. Nothing else was looked for in the revision.
+    pub compared_units: usize,
     #[serde(flatten)]
     pub tally: BaselineTally,
 }
