@@ -170,6 +170,15 @@ mod tests {
         levels.set("dynamic_index", Level::Forbid);
         levels.set("dynamic_index", Level::Allow);
         assert_eq!(levels.level(lint), Level::Forbid);
+        // Settings come before the command line.
+        let mut levels = Levels::default();
+        levels.set("dynamic_index", Level::Allow);
+        levels.set("not_checked", Level::Allow);
+        levels.set("warnings", Level::Forbid);
+        assert_eq!(levels.level(lint), Level::Forbid);
+        let not_checked = crate::remark::find("not_checked").unwrap();
+        assert_eq!(levels.remark_severity(not_checked), Some(lmem_base::diagnostic::Severity::Error));
+        assert_eq!(levels.level(find("printf_buffer").unwrap()), Level::Allow);
     }
 
     /// Who changes this list raises `RULE_SET`, and adds the line for it.

@@ -306,7 +306,7 @@ fn write_report(arguments: &CheckArgs, outcome: &Outcome) -> std::io::Result<()>
         };
         let mut text = Vec::new();
         match arguments.diff {
-            true => text.extend(fix::patch(&outcome.fixes.files).into_bytes()),
+            true => text.extend(fix::patch(&outcome.fixes.files, root).into_bytes()),
             false => report::render(&outcome.report, format, &cx, &mut text)?,
         }
         write_to(path, root, &text)?;

@@ -30,7 +30,7 @@ const ROOMS: &[&str] = &[
     "src/measure/",
     "src/with_check.rs",
     "src/run/",
-    "src/sandbox.rs",
+    "src/sandbox/",
     "src/verify/overlay.rs",
 ];
 

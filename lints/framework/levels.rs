@@ -29,6 +29,8 @@ impl Levels {
     pub fn level(&self, lint: &Lint) -> Level {
         match (self.own_level(lint), self.warnings) {
             (Level::Warn, Some(warnings)) => warnings,
+            // What warns by itself was lowered after all.
+            (Level::Allow, Some(Level::Forbid)) if lint.level == Level::Warn => Level::Forbid,
             (level, _) => level,
         }
     }
@@ -42,6 +44,7 @@ impl Levels {
             (Some(level), _) => *level,
         };
         match (own, self.warnings) {
+            (Level::Allow, Some(Level::Forbid)) if remark.severity == Severity::Warning => Some(Severity::Error),
             (Level::Warn, Some(Level::Allow)) | (Level::Allow, _) => None,
             (Level::Warn, None | Some(Level::Warn)) => Some(Severity::Warning),
             (Level::Deny | Level::Forbid, _) | (Level::Warn, Some(Level::Deny | Level::Forbid)) => {

@@ -21,7 +21,10 @@ pub const STALE_BASELINE: &str = "stale_baseline";
 /// The remark on what a change hides.
 pub const NO_LONGER_CHECKED: &str = "no_longer_checked";
 
-pub const ALL: [Remark; 12] = [
+/// The remark on what was asked for and not checked.
+pub const NOT_CHECKED: &str = "not_checked";
+
+pub const ALL: [Remark; 13] = [
     Remark {
         name: "unused_allow",
         severity: Severity::Warning,
@@ -117,6 +120,17 @@ A kernel's text was found in Rust code, and its contents are not known without r
 Text is followed through constants, functions, `format!`, `concat!`, `include_str!` and more; the note says where that ended.
 
 What to do: `cargo lmem run -- COMMAND` checks what a program really has compiled. `-D not_analysed` makes an error of it.",
+    },
+    Remark {
+        name: NOT_CHECKED,
+        severity: Severity::Warning,
+        documentation: "\
+Less was checked than the run was asked for.
+
+A source of the tree is a link that leads elsewhere, a git submodule, or in a folder that cannot be read, or a build compiles it as CUDA under another
+name than `.cu`. Or the workspace has no kernel that is compiled at all.
+
+What to do: name what is to be checked too, and leave out with `exclude` what is not. `-A not_checked` says that all of it is meant to be so.",
     },
     Remark {
         name: "spill_marks",

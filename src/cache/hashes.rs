@@ -19,6 +19,12 @@ use super::store::{Key, Store};
 /// Larger files are not compiler input; a result that depends on one is not cached.
 const MAX_INPUT_BYTES: u64 = 256 << 20;
 
+/// Larger files are none that people write, and are not searched for words.
+const MAX_SOURCE_BYTES: u64 = 4 << 20;
+
+/// What stands for the time at which a file was changed: that is part of what such a file says.
+const OWN_TIME: &[u8] = b"__TIMESTAMP__";
+
 /// A file that changed within this time before it was read may change again without a new modification time.
 const RACY: Duration = Duration::from_secs(2);
 
@@ -137,7 +143,18 @@ impl Hashes {
 /// hash itself. `None` if the file cannot be read or has more than `limit` bytes.
 fn content(path: &Path, limit: u64) -> Option<String> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(places::open(path).ok()?.take(limit.saturating_add(1))).ok()?;
+    let mut file = places::open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    if metadata.len() <= MAX_SOURCE_BYTES {
+        let mut text = Vec::new();
+        file.by_ref().take(limit.saturating_add(1)).read_to_end(&mut text).ok()?;
+        hasher.update(&text);
+        if memchr::memmem::find(&text, OWN_TIME).is_some() {
+            hasher.update(format!("{:?}", Stamp::of(&metadata).modified).as_bytes());
+        }
+    } else {
+        hasher.update_reader(file.take(limit.saturating_add(1))).ok()?;
+    }
     (hasher.count() <= limit).then(|| hasher.finalize().to_hex().to_string())
 }
 
@@ -195,6 +212,18 @@ mod tests {
             }
             hashes.save(&self.store, self.folder.path());
             self.hashes()
+        }
+    }
+
+    #[test]
+    fn a_file_that_names_its_own_time_is_another_at_another_time() {
+        let place = place();
+        for (text, is_same) in [("int a;", true), ("auto a = __TIMESTAMP__;", false)] {
+            let hash = |age| {
+                place.write(text, Duration::from_secs(age));
+                content(&place.path(), MAX_INPUT_BYTES).unwrap()
+            };
+            assert_eq!(hash(100) == hash(1000), is_same, "{text}");
         }
     }
 

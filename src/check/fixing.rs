@@ -103,7 +103,10 @@ pub(super) fn converge(
         if cancel.load(Ordering::Relaxed) {
             return Err(CheckError::Interrupted);
         }
-        fix::write(&outcome.fixes.files, &outcome.workspace.root)?;
+        for fixed in fix::write(&outcome.fixes.files, &outcome.workspace.root)? {
+            let name = &fixed.file.display;
+            talk.note(&format!("`{name}` has another name (a hard link), which keeps the old text"));
+        }
         for fixed in &outcome.fixes.files {
             talk.detail(&format!("fixed {}", fixed.file.display));
             names.insert(fixed.file.display.clone());

@@ -1,5 +1,6 @@
 //! Collects the units of a run: those of the workspace with their build flags, or those that a program compiles.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -9,14 +10,16 @@ use std::time::SystemTime;
 
 use cuda_toolkit::{self, Toolkit};
 use lmem_base::places;
+use lmem_base::source::has_ending;
 use lmem_extract::{Extraction, RustCode};
 use lmem_project::build_flags::{self, Asked, BuildFlags, CaptureError};
 use lmem_project::config::PackageConfig;
-use lmem_project::discover::{DiscoverError, Scope, Workspace, discover};
+use lmem_project::discover::{DiscoverError, NotChecked, Scope, Workspace, discover};
 
 use super::{CheckError, Revision, Talk, not_captured, select_toolkit, target};
 use crate::cache::Cache;
 use crate::cli::CheckArgs;
+use crate::git::Repository;
 use crate::run::{self, RunError};
 
 /// The workspace of a run. A traced program need not belong to a workspace.
@@ -49,6 +52,8 @@ pub(super) struct Gathered {
     pub built_for: Vec<String>,
     /// What to do about assumed flags.
     pub flag_advice: String,
+    /// Files that builds compile as CUDA and that are not checked.
+    pub not_checked: Vec<NotChecked>,
     /// Exit status of the traced program.
     pub ended: Option<ExitStatus>,
 }
@@ -92,6 +97,7 @@ impl Gatherer<'_> {
     }
 
     fn of_workspace(&self) -> Result<Gathered, CheckError> {
+        let tracked = self.tracked();
         let (builds, toolkit) = match self.arguments.capture && !self.is_recorded {
             true => {
                 let toolkit = select_toolkit(self.arguments, self.workspace, self.cancel, self.talk)?;
@@ -99,7 +105,7 @@ impl Gatherer<'_> {
             }
             false => {
                 let records = cuda_toolkit::cache_root().ok().filter(|_| !self.is_recorded);
-                (self.known_builds(records.as_deref()), None)
+                (self.known_builds(records.as_deref(), &tracked), None)
             }
         };
         builds.notes.iter().for_each(|note| self.talk.note(note));
@@ -112,21 +118,55 @@ impl Gatherer<'_> {
         }
         let missing = not_captured::not_in_database(&extraction, self.workspace, &builds);
         missing.iter().for_each(|note| self.talk.note(note));
-        // Who names files or packages means these alone.
-        if self.arguments.paths.is_empty() && self.arguments.package.is_empty() {
-            let others = not_captured::not_looked_at(self.workspace, &builds);
-            others.iter().for_each(|note| self.talk.note(note));
-        }
+        let not_checked = self.not_checked(&builds, &tracked);
         extraction.notes.iter().for_each(|note| self.talk.detail(&format!("note: {note}")));
         let flag_advice = not_captured::advice(self.workspace, &builds);
-        Ok(Gathered { extraction, toolkit, built_for: builds.architectures(), flag_advice, ended: None })
+        let built_for = builds.architectures();
+        Ok(Gathered { extraction, toolkit, built_for, flag_advice, not_checked, ended: None })
     }
 
-    fn known_builds(&self, records: Option<&Path>) -> BuildFlags {
+    fn known_builds(&self, records: Option<&Path>, tracked: &BTreeSet<PathBuf>) -> BuildFlags {
         let Some(revision) = self.revision else { return build_flags::known(self.workspace, records) };
-        let own = self.workspace.moved(|path| revision.origin(path));
-        let builds = build_flags::known(&own, records);
-        builds.moved(|path| revision.place(path), |argument| revision.argument(argument))
+        let moved =
+            |builds: BuildFlags| builds.moved(|path| revision.place(path), |argument| revision.argument(argument));
+        let own = build_flags::known(&self.workspace.moved(|path| revision.origin(path)), records);
+        // Commands that git tracks are part of the revision: a change of them may hide what they compile.
+        let is_tracked = own.databases.iter().any(|path| tracked.contains(&revision.place(path)));
+        let then = build_flags::known(self.workspace, None);
+        match is_tracked || !then.databases.is_empty() {
+            true => moved(own).with_commands_of(moved(then)),
+            false => moved(own),
+        }
+    }
+
+    /// The files that git tracks and that matter beside those that are found: they cannot be there by chance. Without
+    /// git, there are none.
+    fn tracked(&self) -> BTreeSet<PathBuf> {
+        let top = self.revision.map_or(&self.workspace.root, |revision| &revision.top);
+        let repository = if self.is_recorded { None } else { Repository::around(top, self.cancel).ok() };
+        let Some(repository) = repository else { return BTreeSet::new() };
+        let tracked = repository.tracked(&["*.cu", "*compile_commands.json"]).unwrap_or_default();
+        let here = |path: PathBuf| self.revision.map_or(path.clone(), |revision| revision.place(&path));
+        tracked.into_iter().map(here).collect()
+    }
+
+    /// Sources of the workspace that are not checked though a build or git knows them.
+    fn not_checked(&self, builds: &BuildFlags, tracked: &BTreeSet<PathBuf>) -> Vec<NotChecked> {
+        // Who names files or packages means these alone.
+        if !self.arguments.paths.is_empty() || !self.arguments.package.is_empty() {
+            return Vec::new();
+        }
+        let checked: BTreeSet<&Path> = self.workspace.files.iter().map(|file| file.path.as_path()).collect();
+        let sources = tracked.iter().filter(|path| has_ending(path, &["cu"]) && !checked.contains(path.as_path()));
+        let overlooked = sources
+            .filter(|path| places::is_regular(path))
+            .filter_map(|path| Some(NotChecked { why: self.workspace.overlooks(path)?, path: path.clone() }));
+        let mut found: Vec<NotChecked> = overlooked.collect();
+        let others = not_captured::not_looked_at(self.workspace, builds).into_iter();
+        let others: Vec<NotChecked> =
+            others.filter(|other| found.iter().all(|known| known.path != other.path)).collect();
+        found.extend(others);
+        found
     }
 
     /// The kernels in Rust code, from the cache if no input has changed.
@@ -164,6 +204,7 @@ impl Gatherer<'_> {
             toolkit: Some(toolkit),
             built_for: Vec::new(),
             flag_advice: String::new(),
+            not_checked: Vec::new(),
             ended: Some(watched.status),
         })
     }

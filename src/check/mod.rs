@@ -46,6 +46,7 @@ use lmem_base::comparison::Version;
 use lmem_base::diagnostic::{Diagnostic, PartitionTally, Report, Summary};
 use lmem_base::places;
 use lmem_base::source::display_path;
+use lmem_base::way;
 use lmem_extract::Extraction;
 use lmem_project::discover::{Remember, Scope, Workspace};
 use lmem_unit::TranslationUnit;
@@ -215,15 +216,22 @@ fn check_once(
         cancel,
         talk,
     };
-    let gather::Gathered { mut extraction, toolkit: found, built_for, flag_advice, ended } =
+    let gather::Gathered { mut extraction, toolkit: found, built_for, flag_advice, not_checked, ended } =
         gatherer.gather(surroundings.program)?;
+    workspace.not_checked.extend(not_checked);
     let partition = arguments.partition.map(|partition| partition.keep(&mut extraction, &workspace.root));
     workspace.notes.iter().for_each(|note| talk.detail(&format!("note: {note}")));
     workspace.left_out.iter().for_each(|note| talk.note(note));
     if let Some(only) = surroundings.only {
         extraction.units.retain(|unit| only.contains(&unit.path()));
     }
-    let run = Run { surroundings, since, workspace: &workspace, levels: &levels, cancel, talk };
+    let asks_for_all = arguments.paths.is_empty()
+        && arguments.package.is_empty()
+        && arguments.kernel.is_none()
+        && since.is_none()
+        && surroundings.only.is_none()
+        && surroundings.revision.is_none();
+    let run = Run { surroundings, since, workspace: &workspace, levels: &levels, asks_for_all, cancel, talk };
     if extraction.units.is_empty() {
         let (report, failing) = run.without_units(&extraction, partition)?;
         return Ok(Outcome {
@@ -251,7 +259,7 @@ fn check_once(
     };
     let threads = arguments.jobs.map_or_else(default_jobs, usize::from);
     let memory = sandbox::Memory::new(arguments.memory, arguments.total_memory, threads);
-    let sandbox = sandbox(arguments, &workspace, &toolkit, &current, memory);
+    let sandbox = sandbox(arguments, &workspace, &toolkit, &current, memory, talk);
     if record.is_none() && !sandbox.is_on() {
         talk.note("this kernel has no Landlock: compilers may read all that you may; check no tree of strangers here");
     }
@@ -307,8 +315,11 @@ fn check_once(
     if let (Some(glob), true) = (&arguments.kernel, is_unmatched(&reports) && may_be_unmatched) {
         return Err(error::no_kernel(glob, &reports));
     }
+    let is_nothing = run.asks_for_all && may_be_unmatched && is_unmatched(&reports);
     let told = to_tell(&extraction, &jobs, &mut reports, shared.kernels.is_some());
-    let suppress::Suppressed { remarks, list: suppressions } = suppress::suppress(&jobs, &mut reports, extent);
+    let suppress::Suppressed { mut remarks, list: suppressions } = suppress::suppress(&jobs, &mut reports, extent);
+    let nothing = "no kernel was checked: with these flags, the sources have none";
+    remarks.extend(is_nothing.then(|| not_analysed::less_checked(nothing)));
     let reached = since.map(|since| since.keep_changed(&jobs, &mut reports)).unwrap_or_default();
     say_what_happened(&jobs, &reports, talk);
     builds::name_builds(&jobs, &mut reports);
@@ -367,6 +378,8 @@ struct Run<'a> {
     since: Option<&'a Since>,
     workspace: &'a Workspace,
     levels: &'a AllLevels,
+    /// All of a workspace, and not files or packages of it that need not have kernels.
+    asks_for_all: bool,
     cancel: &'a AtomicBool,
     talk: &'a Talk,
 }
@@ -383,12 +396,15 @@ impl Run<'_> {
     ) -> Result<(Report, BTreeSet<PathBuf>), CheckError> {
         let is_all_here =
             extraction.unread.is_empty() && partition.is_none_or(|partition| partition.left_to_others == 0);
-        if self.surroundings.program.is_none() && is_all_here {
+        let is_nothing = self.surroundings.program.is_none() && is_all_here && self.workspace.not_checked.is_empty();
+        let nothing = (is_nothing && self.asks_for_all).then(|| not_analysed::less_checked("no CUDA source was found"));
+        if is_nothing && nothing.is_none() {
             self.talk.note("no CUDA source was found");
         }
         let failing = not_analysed::unread_files(extraction);
         let summary = Summary { partition, ..Summary::default() };
-        let mut report = finish(Vec::new(), Vec::new(), extraction, self.workspace, self.levels, summary);
+        let mut report =
+            finish(Vec::new(), nothing.into_iter().collect(), extraction, self.workspace, self.levels, summary);
         if let Some(since) = self.since {
             // The revision may have kernels that are gone, or left out now.
             let now = since::Now {
@@ -494,9 +510,17 @@ fn sandbox(
     toolkit: &Toolkit,
     current: &Path,
     memory: Option<sandbox::Memory>,
+    talk: &Talk,
 ) -> Sandbox {
     let typed = arguments.allow_read.iter().chain(&arguments.include_dir);
-    let allowed: Vec<_> = typed.map(|path| current.join(path)).collect();
+    let mut allowed: Vec<_> = typed.map(|path| current.join(path)).collect();
+    allowed.retain(|path| match way::stays_in_own_tree(path, current) {
+        Ok(()) => true,
+        Err(error) => {
+            talk.note(&format!("{error}: it is not read; name what it leads to, if that is meant"));
+            false
+        }
+    });
     Sandbox::new(&workspace.places, &allowed, toolkit, cuda_toolkit::fetched_folders(), memory)
 }
 
@@ -529,9 +553,10 @@ fn finish(
     levels: &AllLevels,
     mut summary: Summary,
 ) -> Report {
-    let settings = workspace.unmatched.iter().map(|setting| remarks::unmatched(setting, &workspace.root));
+    let settings = remarks::unmatched(&workspace.unmatched, &workspace.root);
     let remarks = remarks.into_iter().chain(settings).chain(not_analysed::not_analysed(extraction, workspace));
     let remarks = remarks.chain(not_analysed::unknown_options(extraction, workspace));
+    let remarks = remarks.chain(not_analysed::not_checked(workspace));
     units.push(remarks.filter_map(|remark| leveled_by_file(remark, workspace, levels)).collect());
     units.push(not_analysed::refused(workspace));
     units.push(not_analysed::unread(extraction, workspace));

@@ -1,12 +1,14 @@
 //! Reports texts that were not analysed, once for each reason.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lmem_base::diagnostic::{Code, Diagnostic, Help, Label, Report, Severity};
-use lmem_base::source::Span;
+use lmem_base::source::{SourceFile, Span, display_path};
+use lmem_base::words::plural;
 use lmem_extract::Extraction;
-use lmem_project::discover::{Refused, Workspace};
+use lmem_lints::remark::NOT_CHECKED;
+use lmem_project::discover::{Refused, Unchecked, Workspace};
 use lmem_unit::Unresolved;
 
 use crate::check::jobs::Job;
@@ -78,6 +80,51 @@ pub(super) fn without_kernels(jobs: &[Job<'_>], reports: &[UnitReport]) -> Vec<U
         *has_kernels |= report.kernels > 0;
     }
     with_kernels.into_values().filter(|(_, has_kernels)| !has_kernels).filter_map(|(text, _)| text).collect()
+}
+
+/// A warning for each reason why sources of the tree are not checked.
+pub(super) fn not_checked(workspace: &Workspace) -> Vec<Diagnostic> {
+    let mut by_reason: BTreeMap<Unchecked, Vec<&Path>> = BTreeMap::new();
+    for unchecked in &workspace.not_checked {
+        by_reason.entry(unchecked.why).or_default().push(&unchecked.path);
+    }
+    let shown = |path: &Path| display_path(path, &workspace.root);
+    let warning = |(why, paths): (Unchecked, Vec<&Path>)| {
+        let (path, others) = paths.split_first()?;
+        let first = shown(path);
+        let message = match others.len() {
+            0 => format!("`{first}` is not checked: it is {}", why.what()),
+            more => format!("`{first}` and {} are not checked: each is {}", plural(more as u64, "other"), why.what()),
+        };
+        let mut places: Vec<String> = others.iter().take(MAX_PLACES).map(|path| format!("`{}`", shown(path))).collect();
+        if others.len() > MAX_PLACES {
+            places.push(format!("{} more", others.len() - MAX_PLACES));
+        }
+        let notes = (!places.is_empty()).then(|| format!("also {}", places.join(", "))).into_iter().collect();
+        let help = vec![Help { message: why.help().to_string() }];
+        // A link has no text of its own, and what it leads to need not be of the tree.
+        let place = Span::new(&SourceFile::without_text(path, &workspace.root), 0..0);
+        // What several have in common has no place: a comparison drops what stands at a file that is as it was.
+        let primary = Some(Label { span: place, text: String::new() }).filter(|_| others.is_empty());
+        Some(Diagnostic { primary, notes, help, ..less_checked(&message) })
+    };
+    by_reason.into_iter().filter_map(warning).collect()
+}
+
+/// A warning that a run looked at less than was asked for: what is not checked must not look like what is clean.
+pub(super) fn less_checked(message: &str) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Warning,
+        code: Code::Tool(NOT_CHECKED),
+        message: message.to_string(),
+        primary: None,
+        secondary: Vec::new(),
+        notes: Vec::new(),
+        help: Vec::new(),
+        suggestions: Vec::new(),
+        evidence: None,
+        package: None,
+    }
 }
 
 /// An error for each source whose name keeps it from being checked, and for settings that cannot be read.
@@ -164,7 +211,28 @@ fn note(package: Option<String>, reason: &str, texts: &[&Unresolved]) -> Diagnos
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lmem_base::source::SourceFile;
+    use lmem_project::discover::NotChecked;
+
+    #[test]
+    fn sources_that_are_not_checked_are_one_warning_for_each_reason() {
+        let unchecked = |why, name: &str| NotChecked { why, path: Path::new("/w").join(name) };
+        let link = |name: &str| unchecked(Unchecked::LeadsOut, name);
+        let submodule = unchecked(Unchecked::Submodule, "cutlass");
+        let workspace = Workspace {
+            not_checked: (0..11).map(|number| link(&format!("{number}.cu"))).chain([submodule]).collect(),
+            root: "/w".into(),
+            ..Workspace::default()
+        };
+        let [links, submodule] = &not_checked(&workspace)[..] else { panic!("two reasons") };
+        assert_eq!(
+            links.message,
+            "`0.cu` and 10 others are not checked: each is a link that leads out of the workspace"
+        );
+        assert_eq!(links.notes.len(), 1);
+        assert!(links.notes[0].starts_with("also `1.cu`, ") && links.notes[0].ends_with("`8.cu`, 2 more"));
+        assert_eq!(submodule.message, "`cutlass` is not checked: it is a git submodule with CUDA sources");
+        assert_eq!((submodule.severity, submodule.notes.len()), (Severity::Warning, 0));
+    }
 
     #[test]
     fn one_reason_is_one_note() {

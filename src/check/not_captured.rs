@@ -8,7 +8,7 @@ use lmem_base::places;
 use lmem_base::source::display_path;
 use lmem_extract::Extraction;
 use lmem_project::build_flags::BuildFlags;
-use lmem_project::discover::{Package, Workspace};
+use lmem_project::discover::{NotChecked, Package, Unchecked, Workspace};
 use lmem_unit::{TranslationUnit, UnitCode};
 
 use super::unit;
@@ -80,22 +80,14 @@ pub(super) fn not_in_database(extraction: &Extraction, workspace: &Workspace, bu
     Some(format!("{named} {verb} not in `{name}`: run cmake again, else the flags are assumed"))
 }
 
-/// A note on files of the workspace that builds compile as CUDA and that are not checked: their names do not end with
-/// `.cu`, or lie in folders that are left out.
-pub(super) fn not_looked_at(workspace: &Workspace, builds: &BuildFlags) -> Option<String> {
+/// Files of the workspace that builds compile as CUDA and that are not checked: their names do not end with `.cu`, or
+/// they lie in folders that are left out.
+pub(super) fn not_looked_at(workspace: &Workspace, builds: &BuildFlags) -> Vec<NotChecked> {
     let checked: BTreeSet<&Path> = workspace.files.iter().map(|file| file.path.as_path()).collect();
     let is_excluded = |path: &Path| workspace.files.iter().any(|file| file.config.is_excluded(path));
     let others = builds.files().filter(|path| path.starts_with(&workspace.root) && !checked.contains(path));
-    let others: Vec<String> = others
-        .filter(|path| places::is_regular(path) && !is_excluded(path))
-        .map(|path| display_path(path, &workspace.root))
-        .collect();
-    let others: Vec<&str> = others.iter().map(String::as_str).collect();
-    let named = named(&others)?;
-    let verb = if others.len() == 1 { "is" } else { "are" };
-    Some(format!(
-        "{named} {verb} compiled as CUDA, and not checked: only files named `.cu` outside of hidden folders are"
-    ))
+    let others = others.filter(|path| places::is_regular(path) && !is_excluded(path));
+    others.map(|path| NotChecked { why: Unchecked::OtherName, path: path.to_path_buf() }).collect()
 }
 
 /// The first file and the number of the others; `None` without any.
@@ -162,8 +154,10 @@ mod tests {
         let scope = lmem_project::discover::Scope { current_folder: folder.path().to_path_buf(), ..Default::default() };
         let workspace = lmem_project::discover::discover(&scope).unwrap();
         let builds = lmem_project::build_flags::known(&workspace, None);
-        let said = not_looked_at(&workspace, &builds).unwrap();
-        assert!(said.starts_with("`.old.cu` and 1 other file are compiled as CUDA, and not checked"), "{said}");
+        let found = not_looked_at(&workspace, &builds);
+        let names: Vec<String> = found.iter().map(|found| display_path(&found.path, &workspace.root)).collect();
+        assert_eq!(names, [".old.cu", "main.cpp"]);
+        assert!(found.iter().all(|found| found.why == Unchecked::OtherName));
     }
 
     #[test]

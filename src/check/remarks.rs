@@ -1,6 +1,8 @@
 //! Levels of remarks, and remarks on settings that match nothing.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use lmem_base::diagnostic::{Code, Diagnostic, Help, Label, Severity};
 use lmem_base::source::{SourceFile, Span};
@@ -25,8 +27,24 @@ pub fn leveled(mut diagnostic: Diagnostic, levels: &Levels) -> Option<Diagnostic
     Some(diagnostic)
 }
 
-/// A remark on a setting that matches nothing, at its location in the manifest.
-pub fn unmatched(unmatched: &Unmatched, root: &Path) -> Diagnostic {
+/// Limit on settings that are shown in their manifest, which is searched for each of them.
+const MAX_SHOWN: usize = 100;
+
+/// Remarks on settings that match nothing, the first ones at their location in the manifest.
+pub fn unmatched(settings: &[Unmatched], root: &Path) -> Vec<Diagnostic> {
+    let mut manifests: BTreeMap<&Path, Option<Arc<SourceFile>>> = BTreeMap::new();
+    let mut remarks = Vec::new();
+    for (index, setting) in settings.iter().enumerate() {
+        let manifest = setting.manifest.as_deref().filter(|_| index < MAX_SHOWN);
+        let read = |path| manifests.entry(path).or_insert_with(|| SourceFile::read(path, root).ok()).clone();
+        let place = manifest.and_then(read).and_then(|file| place_in(&file, &setting.text));
+        let primary = place.map(|span| Label { span, text: String::new() });
+        remarks.push(Diagnostic { primary, ..unmatched_setting(setting) });
+    }
+    remarks
+}
+
+fn unmatched_setting(unmatched: &Unmatched) -> Diagnostic {
     let Unmatched { manifest, key, text, near } = unmatched;
     let is_kernel = *key == BUDGET_KEY;
     let what = match manifest {
@@ -41,12 +59,11 @@ pub fn unmatched(unmatched: &Unmatched, root: &Path) -> Diagnostic {
             "patterns are relative to the folder of their `Cargo.toml`; `*` stops at `/`, `**` does not".to_string()
         }
     };
-    let span = manifest.as_ref().and_then(|manifest| place_in(manifest, text, root));
     Diagnostic {
         severity: Severity::Warning,
         code: Code::Tool("unmatched_setting"),
         message: format!("`{key}` names {what} with `{text}`"),
-        primary: span.map(|span| Label { span, text: String::new() }),
+        primary: None,
         secondary: Vec::new(),
         notes: Vec::new(),
         help: vec![Help { message: help }],
@@ -57,8 +74,7 @@ pub fn unmatched(unmatched: &Unmatched, root: &Path) -> Diagnostic {
 }
 
 /// The location of a value in a manifest, as written before normalization.
-fn place_in(manifest: &Path, value: &str, root: &Path) -> Option<Span> {
-    let file = SourceFile::read(manifest, root).ok()?;
+fn place_in(file: &Arc<SourceFile>, value: &str) -> Option<Span> {
     let mut found = file.text().match_indices(value);
     let at = found.find_map(|(at, _)| {
         let before = file.text()[..at].strip_suffix("./").unwrap_or(&file.text()[..at]);
@@ -66,7 +82,7 @@ fn place_in(manifest: &Path, value: &str, root: &Path) -> Option<Span> {
         let is_value = before.ends_with(['"', '\'']) && after.trim_start_matches('/').starts_with(['"', '\'']);
         is_value.then_some(at)
     })?;
-    Some(Span::new(&file, at..at + value.len()))
+    Some(Span::new(file, at..at + value.len()))
 }
 
 #[cfg(test)]
@@ -76,7 +92,7 @@ mod tests {
 
     fn warning(code: Code) -> Diagnostic {
         let setting = Unmatched { manifest: None, key: "--exclude", text: "gpo".into(), near: Some("gpu".into()) };
-        Diagnostic { code, ..unmatched(&setting, Path::new("/")) }
+        Diagnostic { code, ..unmatched_setting(&setting) }
     }
 
     #[test]
@@ -103,7 +119,10 @@ mod tests {
         let manifest = folder.path().join("Cargo.toml");
         fs_err::write(&manifest, "# kernals\nexclude = [\"./kernals/\"]\n").unwrap();
         let setting = Unmatched { manifest: Some(manifest), key: "exclude", text: "kernals".into(), near: None };
-        let diagnostic = unmatched(&setting, folder.path());
+        let settings = vec![setting; MAX_SHOWN + 1];
+        let mut diagnostics = unmatched(&settings, folder.path());
+        assert!(diagnostics.pop().unwrap().primary.is_none() && diagnostics.pop().unwrap().primary.is_some());
+        let diagnostic = diagnostics.swap_remove(0);
         assert_eq!(diagnostic.message, "`exclude` names no file or folder with `kernals`");
         assert_eq!(diagnostic.primary.unwrap().span.line_column(), (2, 15));
         assert_eq!(

@@ -486,7 +486,9 @@ fn moved(path: &Path, from: &Path, to: &Path) -> PathBuf {
 /// Whether a file influences what is compiled, and how.
 fn is_setting(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    matches!(name, "Cargo.toml" | "lmem.toml" | "compile_commands.json") || path.contains(".cargo/config")
+    const NAMES: [&str; 6] =
+        ["Cargo.toml", "lmem.toml", "compile_commands.json", "CACHEDIR.TAG", ".git", ".gitmodules"];
+    NAMES.contains(&name) || path.contains(".cargo/config")
 }
 
 /// What a path that does not exist was meant as.

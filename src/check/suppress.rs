@@ -66,7 +66,7 @@ pub fn suppress(jobs: &[Job<'_>], reports: &mut [UnitReport], extent: Extent<'_>
         said.extend(unused_budgets.map(|directive| unused_budget(&directive.span)));
         if !extent.some_files {
             let unmatched = budgets.unmatched_settings(extent.workspace, extent.some_packages);
-            said.extend(unmatched.iter().map(|setting| remarks::unmatched(setting, &extent.workspace.root)));
+            said.extend(remarks::unmatched(&unmatched, &extent.workspace.root));
         }
     }
     let list = directives.all().into_iter().map(|(directive, silenced)| suppression(directive, silenced)).collect();

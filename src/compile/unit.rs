@@ -24,7 +24,7 @@ use super::absent::{Absent, Listed};
 use super::rescue::{HeaderIndex, Rescue, missing_header, rescue};
 use super::{nvcc, nvrtc, ptxas, unlimited};
 use crate::compile::given::given;
-use crate::sandbox::{OfUnit, Sandbox};
+use crate::sandbox::{OfUnit, Sandbox, Waits};
 
 /// Limit on attempts; more failures in a row do not come from a missing flag.
 const MAX_RESCUES: usize = 12;
@@ -671,7 +671,10 @@ impl UnitRun<'_, '_> {
         let start = Instant::now();
         let left = self.deadline.saturating_duration_since(Instant::now());
         let output = self.compiler.sandbox.run(command, &self.of_unit, input, left, self.compiler.cancel);
-        let output = output.map_err(CompileError::io(format!("`{program}` cannot be started")))?;
+        let output = output.map_err(|error| match error.downcast::<Waits>() {
+            Ok(Waits(pipe)) => CompileError::Special(normalize(&pipe)),
+            Err(error) => CompileError::io(format!("`{program}` cannot be started"))(error),
+        })?;
         (self.compiler.show)(&Shown {
             command: options.unwrap_or_else(|| shell_words(command)),
             folder: command.get_current_dir(),

@@ -1,12 +1,14 @@
 //! Replaces files atomically: at any time, each file has either its old or its new content.
 
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
 use super::FixedFile;
 use lmem_base::guardian::{FILE_PREFIX, Replacement};
+use lmem_base::held::HeldFolder;
 
 /// Whether a path is a temporary file that was never renamed.
 pub(super) fn is_left_over(path: &Path) -> bool {
@@ -34,24 +36,30 @@ pub enum WriteError {
 }
 
 /// Replaces the contents of files and keeps their permissions, and their owners where this user may. A symbolic link stays a link: its target is replaced, if
-/// it is below the root.
+/// it is below the root. Returns the files that have further names (hard links): those keep the old content, since one of
+/// them may lie anywhere.
 ///
 /// # Errors
 /// A file differs from the one that was checked, or cannot be replaced. In that case no file is changed, unless the
 /// system fails between two renames.
-pub fn write(files: &[FixedFile], root: &Path) -> Result<(), WriteError> {
+pub fn write<'f>(files: &'f [FixedFile], root: &Path) -> Result<Vec<&'f FixedFile>, WriteError> {
     let prepared: Vec<Prepared<'_>> = files.iter().map(|file| prepare(file, root)).collect::<Result<_, _>>()?;
-    prepared.into_iter().try_for_each(|prepared| {
-        let io = |error| io(prepared.fixed, error);
-        prepared.file.persist(&prepared.path).map_err(io)
-    })
+    let twins = prepared.iter().filter(|prepared| prepared.has_twin).map(|prepared| prepared.fixed).collect();
+    for prepared in prepared {
+        prepared.file.persist(&prepared.way).map_err(|error| io(prepared.fixed, error))?;
+    }
+    Ok(twins)
 }
 
 /// A temporary file with new content, next to the file it replaces.
 struct Prepared<'f> {
     fixed: &'f FixedFile,
-    path: PathBuf,
+    /// The way to the file, through its folder.
+    way: PathBuf,
     file: Replacement,
+    has_twin: bool,
+    // The folder stays open until the file is in its place.
+    _folder: HeldFolder,
 }
 
 fn prepare<'f>(fixed: &'f FixedFile, root: &Path) -> Result<Prepared<'f>, WriteError> {
@@ -61,18 +69,24 @@ fn prepare<'f>(fixed: &'f FixedFile, root: &Path) -> Result<Prepared<'f>, WriteE
     if !path.starts_with(&root) {
         return Err(WriteError::Outside(name()));
     }
-    let found = fs_err::metadata(&path).map_err(io)?;
+    let parent = path.parent().unwrap_or(&root);
+    let folder = HeldFolder::open(&root, parent).map_err(io)?;
+    let way = folder.way().join(path.file_name().unwrap_or_default());
+    let found = fs_err::symlink_metadata(&way).map_err(io)?;
+    if !found.is_file() {
+        return Err(WriteError::Changed(name()));
+    }
     if found.permissions().readonly() {
         return Err(WriteError::ReadOnly(name()));
     }
-    let file = Replacement::new(path.parent().unwrap_or(&root), 0o600).map_err(io)?;
+    let file = Replacement::through(&folder.way(), parent, 0o600).map_err(io)?;
     file.as_file().write_all(fixed.text.as_bytes()).map_err(io)?;
     file.take_after(&found).map_err(io)?;
     file.as_file().sync_all().map_err(io)?;
-    if fs_err::read(&path).map_err(io)? != fixed.file.text().as_bytes() {
+    if fs_err::read(&way).map_err(io)? != fixed.file.text().as_bytes() {
         return Err(WriteError::Changed(name()));
     }
-    Ok(Prepared { fixed, path, file })
+    Ok(Prepared { fixed, way, file, has_twin: found.nlink() > 1, _folder: folder })
 }
 
 fn io(fixed: &FixedFile, error: std::io::Error) -> WriteError {
@@ -108,6 +122,21 @@ mod tests {
         assert_eq!(fs_err::metadata(&path).unwrap().permissions().mode() & 0o777, 0o750);
         assert!(fs_err::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(entries(root), 2);
+    }
+
+    #[test]
+    fn the_other_names_of_a_file_keep_the_old_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, twin) = (folder.path().join("a.cu"), folder.path().join("twin"));
+        fs_err::write(&path, "int a;\n").unwrap();
+        let alone = [fixed(&path, folder.path())];
+        assert!(write(&alone, folder.path()).unwrap().is_empty());
+        fs_err::hard_link(&path, &twin).unwrap();
+        let files = [fixed(&path, folder.path())];
+        let twins = write(&files, folder.path()).unwrap();
+        assert_eq!(twins.iter().map(|fixed| fixed.file.display.as_str()).collect::<Vec<_>>(), ["a.cu"]);
+        assert_eq!(fs_err::read_to_string(&twin).unwrap(), "// new\nint a;\n");
+        assert_eq!(fs_err::read_to_string(&path).unwrap(), "// new\n// new\nint a;\n");
     }
 
     #[test]

@@ -320,6 +320,15 @@ impl<'a> Repository<'a> {
         all.filter(|entry| entry.mode == SUBMODULE).map(|entry| (entry.path, entry.id)).collect()
     }
 
+    /// The files of the index that patterns of git name, as absolute paths.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn tracked(&self, patterns: &[&str]) -> Result<BTreeSet<PathBuf>, GitError> {
+        let list = self.text(&[&["ls-files", "-z", "--"], patterns].concat())?;
+        Ok(list.split('\0').filter(|path| !path.is_empty()).map(|path| self.top.join(path)).collect())
+    }
+
     /// The files of the index.
     ///
     /// # Errors

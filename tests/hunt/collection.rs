@@ -42,7 +42,7 @@ impl Edited {
 
     /// A patch of this file.
     pub fn diff(&self) -> String {
-        lmem_base::diff::patch(&self.path, &self.before, &self.after)
+        lmem_base::diff::patch(self.path.as_bytes(), &self.before, &self.after)
     }
 }
 

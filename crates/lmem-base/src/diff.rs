@@ -41,8 +41,8 @@ fn hunks(algorithm: Algorithm, before: &[&str], after: &[&str]) -> Vec<Hunk> {
     diff.hunks().map(|hunk| (range(&hunk.before), range(&hunk.after))).collect()
 }
 
-/// A patch of one file that `git apply` and `patch -p1` accept; empty if both texts are equal.
-pub fn patch(name: &str, before: &str, after: &str) -> String {
+/// A patch of one file that `git apply` and `patch -p1` accept; empty if both texts are equal. The name may have any bytes.
+pub fn patch(name: &[u8], before: &str, after: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) =
         (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
     let mut groups: Vec<Vec<Hunk>> = Vec::new();
@@ -57,11 +57,32 @@ pub fn patch(name: &str, before: &str, after: &str) -> String {
     let mut text = String::new();
     if !groups.is_empty() {
         // Writing to a string does not fail.
-        let _ = write!(text, "--- a/{name}\n+++ b/{name}\n");
+        let _ = write!(text, "--- {}\n+++ {}\n", quoted("a/", name), quoted("b/", name));
     }
     for group in &groups {
         write_group(&mut text, group, &old, &new);
     }
+    text
+}
+
+/// A name as git writes it: in quotes, with escapes, where it has more than printable ASCII. Behind a blank, the name ends
+/// with a tab.
+fn quoted(side: &str, name: &[u8]) -> String {
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+    if name.iter().all(is_plain) {
+        let end = if name.contains(&b' ') { "\t" } else { "" };
+        return format!("{side}{}{end}", String::from_utf8_lossy(name));
+    }
+    let mut text = format!("\"{side}");
+    for byte in name {
+        match byte {
+            b'"' | b'\\' => text.extend(['\\', char::from(*byte)]),
+            byte if is_plain(byte) => text.push(char::from(*byte)),
+            // Writing to a string does not fail.
+            byte => drop(write!(text, "\\{byte:03o}")),
+        }
+    }
+    text.push('"');
     text
 }
 
@@ -118,11 +139,48 @@ mod tests {
         let after = before.replacen("4\n", "four\n", 1).replacen("18\n", "", 1);
         let expected = "--- a/k.cu\n+++ b/k.cu\n@@ -1,7 +1,7 @@\n 1\n 2\n 3\n-4\n+four\n 5\n 6\n 7\n\
                         @@ -15,6 +15,5 @@\n 15\n 16\n 17\n-18\n 19\n 20\n";
-        assert_eq!(patch("k.cu", &before, &after), expected);
-        assert_eq!(patch("k.cu", &before, &before), "");
-        assert_eq!(patch("a", "", "x\n"), "--- a/a\n+++ b/a\n@@ -0,0 +1 @@\n+x\n");
+        assert_eq!(patch(b"k.cu", &before, &after), expected);
+        assert_eq!(patch(b"k.cu", &before, &before), "");
+        assert_eq!(patch(b"a", "", "x\n"), "--- a/a\n+++ b/a\n@@ -0,0 +1 @@\n+x\n");
         let no_end = "\n\\ No newline at end of file\n";
-        assert_eq!(patch("a", "x", "x\n"), format!("--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x{no_end}+x\n"));
+        assert_eq!(patch(b"a", "x", "x\n"), format!("--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x{no_end}+x\n"));
+    }
+
+    #[test]
+    fn names_are_those_that_git_reads() {
+        let header = |name: &[u8]| patch(name, "", "x\n").lines().next().unwrap().to_string();
+        assert_eq!(header(b"k/a.cu"), "--- a/k/a.cu");
+        assert_eq!(header(b"a b.cu"), "--- a/a b.cu\t");
+        assert_eq!(header("\u{e4}\n\"\\.cu".as_bytes()), r#"--- "a/\303\244\012\"\\.cu""#);
+        assert_eq!(header(b"\xff .cu"), r#"--- "a/\377 .cu""#);
+    }
+
+    #[test]
+    fn git_applies_what_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = |arguments: &[&str]| {
+            let output = std::process::Command::new("git").current_dir(folder.path()).args(arguments).output().unwrap();
+            assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        };
+        git(&["init", "-q"]);
+        let names: [&[u8]; 6] = [
+            b"plain.cu",
+            b"with blanks .cu",
+            "\u{e4}\u{202e}.cu".as_bytes(),
+            b"a\n\t\x01.cu",
+            b"q\"\\'.cu",
+            b"\xff.cu",
+        ];
+        let texts = [("a\r\nb\r\n", "a\r\nnew\r\nb\r\n"), ("a\nb", "new\nb"), ("a\n\x0c\u{85}b\n", "a\n\x0c\u{85}c")];
+        for name in names {
+            let path = folder.path().join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(name));
+            for (before, after) in texts {
+                fs_err::write(&path, before).unwrap();
+                fs_err::write(folder.path().join("patch"), patch(name, before, after)).unwrap();
+                git(&["apply", "patch"]);
+                assert_eq!(fs_err::read(&path).unwrap(), after.as_bytes(), "{name:?}");
+            }
+        }
     }
 
     /// What `patch` makes of the text, where each line of context and each removed line must be the text's own.
@@ -174,7 +232,7 @@ mod tests {
             }
             let text = |lines: &[u64]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
             let (before, after) = (text(&before), text(&after));
-            assert_eq!(applied(&before, &patch("a", &before, &after)), after, "{before}---\n{after}");
+            assert_eq!(applied(&before, &patch(b"a", &before, &after)), after, "{before}---\n{after}");
         }
     }
 }

@@ -152,11 +152,19 @@ impl Replacement {
     /// # Errors
     /// The folder cannot be written to.
     pub fn new(folder: &Path, mode: u32) -> std::io::Result<Self> {
+        Self::through(folder, folder, mode)
+    }
+
+    /// The same, where `way` leads to the folder in this process alone.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub fn through(way: &Path, folder: &Path, mode: u32) -> std::io::Result<Self> {
         let mut kept = None;
         let mut builder = tempfile::Builder::new();
         let builder = builder.prefix(FILE_PREFIX).rand_bytes(Self::RANDOM_LETTERS);
-        let file = builder.make_in(folder, |path| {
-            kept = Some(Kept::file(path));
+        let file = builder.make_in(way, |path| {
+            kept = path.file_name().map(|name| Kept::file(&folder.join(name)));
             File::options().read(true).write(true).create_new(true).mode(mode).open(path)
         })?;
         Ok(Self { file, _kept: kept })

@@ -11,6 +11,7 @@ pub mod edit;
 pub mod files;
 pub mod gpu;
 pub mod guardian;
+pub mod held;
 pub mod inert;
 pub mod level;
 pub mod mangling;

@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 /// Pseudo file systems. Their files look regular, but may be endless and have no stored content.
 const NO_FILES: [&str; 3] = ["/proc", "/sys", "/dev"];
 
+/// The folder of a repository that git reads, and that no pull request may have written.
+pub const GIT_FOLDER: &str = ".git";
+
 thread_local! {
     /// Paths that this thread queried since `watched` was entered.
     static ASKED: RefCell<Option<BTreeSet<PathBuf>>> = const { RefCell::new(None) };
@@ -63,17 +66,23 @@ impl Places {
         &self.folders
     }
 
-    /// Whether a path resolves to something inside these places.
+    /// Whether a path resolves to something inside these places. The folder of a repository is none of them: its
+    /// settings may have the password of a CI job.
     pub fn hold(&self, path: &Path) -> bool {
         asked_for(path);
-        std::fs::canonicalize(path).is_ok_and(|path| self.folders.iter().any(|folder| path.starts_with(folder)))
+        std::fs::canonicalize(path).is_ok_and(|path| self.have(&path))
+    }
+
+    fn have(&self, real: &Path) -> bool {
+        let is_in = |below: &Path| below.components().all(|part| part.as_os_str() != GIT_FOLDER);
+        self.folders.iter().any(|folder| real.strip_prefix(folder).is_ok_and(is_in))
     }
 
     /// Whether a path resolves to a file that may be read.
     pub fn hold_file(&self, path: &Path) -> bool {
         asked_for(path);
         let real = std::fs::canonicalize(path).ok().filter(|path| is_regular(path));
-        real.is_some_and(|path| self.folders.iter().any(|folder| path.starts_with(folder)))
+        real.is_some_and(|path| self.have(&path))
     }
 
     /// An existing file outside these places that a text names. A program that cannot parse a file prints lines of that
@@ -186,7 +195,17 @@ mod tests {
         fs_err::write(path("tree/a"), "a").unwrap();
         std::os::unix::fs::symlink(path("secret"), path("tree/out")).unwrap();
         std::os::unix::fs::symlink(path("tree/a"), path("in")).unwrap();
+        fs_err::create_dir_all(path("tree/deep/.git")).unwrap();
+        for name in ["tree/.gitignore", "tree/deep/.git/config"] {
+            fs_err::write(path(name), "").unwrap();
+        }
+        std::os::unix::fs::symlink("deep/.git", path("tree/settings")).unwrap();
         let places = Places::new([path("tree")]);
+        assert!(places.hold(&path("tree/.gitignore")) && places.hold_file(&path("tree/.gitignore")));
+        for name in ["tree/deep/.git/config", "tree/settings/config"] {
+            assert!(!places.hold(&path(name)) && !places.hold_file(&path(name)), "{name}");
+        }
+        assert!(places.foreign_in("deep/.git/config(1): error: x", &path("tree")).is_some());
         assert!(places.hold(&path("tree/a")) && places.hold(&path("in")));
         assert!(
             !places.hold(&path("tree/out")) && !places.hold(&path("tree/../secret")) && !places.hold(&path("none"))

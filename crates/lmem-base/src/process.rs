@@ -63,7 +63,21 @@ impl Output {
 /// # Errors
 /// The program cannot be started.
 pub fn run(command: &mut Command, input: &[u8], limit: Duration, cancel: &AtomicBool) -> std::io::Result<Output> {
-    run_within(command, input, limit, MAX_OUTPUT_BYTES, cancel)
+    run_told(command, input, limit, cancel, |_| ())
+}
+
+/// As [`run`], and tells the number of the process group once it is there.
+///
+/// # Errors
+/// The program cannot be started.
+pub fn run_told(
+    command: &mut Command,
+    input: &[u8],
+    limit: Duration,
+    cancel: &AtomicBool,
+    started: impl FnOnce(u32),
+) -> std::io::Result<Output> {
+    run_bounded(command, input, limit, MAX_OUTPUT_BYTES, cancel, started)
 }
 
 /// As [`run`], with a limit on the bytes of each output. Beyond it the pipe is closed, which ends most programs.
@@ -77,11 +91,23 @@ pub fn run_within(
     bytes: usize,
     cancel: &AtomicBool,
 ) -> std::io::Result<Output> {
+    run_bounded(command, input, limit, bytes, cancel, |_| ())
+}
+
+fn run_bounded(
+    command: &mut Command,
+    input: &[u8],
+    limit: Duration,
+    bytes: usize,
+    cancel: &AtomicBool,
+    started: impl FnOnce(u32),
+) -> std::io::Result<Output> {
     harden(command);
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     end_with_this_thread(command);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
     let _group = Kept::group(child.id());
+    started(child.id());
     let output = converse(&mut child, input, limit, bytes, cancel);
     if output.is_err() {
         kill_group(&mut child);

@@ -188,7 +188,9 @@ impl Ord for Span {
 /// that act on a terminal or a log are replaced.
 pub fn display_path(path: &Path, root: &Path) -> String {
     let shown = path.strip_prefix(root).unwrap_or(path);
-    crate::inert::name(&shown.to_string_lossy()).replace('\\', "/")
+    let name = crate::inert::name(&shown.to_string_lossy());
+    // Elsewhere, a backslash is a letter like others.
+    if cfg!(windows) { name.replace('\\', "/") } else { name }
 }
 
 /// Removes `.` and `x/..` without file system access: compilers print such names.

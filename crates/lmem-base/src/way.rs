@@ -7,13 +7,13 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use crate::places::tree_of;
+use crate::places::{GIT_FOLDER, Places, is_home_or_above, tree_of};
 
 /// The system gives up after the same number.
 const MAX_LINKS: usize = 40;
 
-/// The folder of a repository that git reads, and that no pull request may have written.
-const GIT_FOLDER: &str = ".git";
+/// What lies at the root of a project that is no repository.
+const MANIFESTS: [&str; 2] = ["Cargo.toml", "lmem.toml"];
 
 /// The way to a file: the links on it, and its place in the end, which need not exist.
 struct Way {
@@ -89,6 +89,39 @@ pub fn stays_in_trees(path: &Path, folders: &[&Path]) -> io::Result<()> {
     Ok(())
 }
 
+/// Checks that no link leads out of the tree that it lies in, on the way to something that the user names for it to be
+/// read: a pattern of a command line may name the link of a pull request. `current` is the folder that the user is in.
+///
+/// # Errors
+/// A link does.
+pub fn stays_in_own_tree(path: &Path, current: &Path) -> Result<(), LeadsOut> {
+    // What has too many links cannot be read either.
+    let Ok(way) = Way::to(path) else { return Ok(()) };
+    let leads_out = |link: &&PathBuf| {
+        let tree = link.parent().and_then(|folder| tree_around(folder, current));
+        tree.is_some_and(|tree| !Places::new([tree]).hold(&way.end))
+    };
+    match way.links.iter().find(leads_out) {
+        Some(link) => Err(LeadsOut { link: link.clone(), end: way.end.clone() }),
+        None => Ok(()),
+    }
+}
+
+/// The tree that a folder belongs to: its repository, else the project around it, else the current folder. Elsewhere, what
+/// is there is the user's own.
+fn tree_around(folder: &Path, current: &Path) -> Option<PathBuf> {
+    let tree = tree_of(folder);
+    if tree.join(GIT_FOLDER).exists() {
+        return Some(tree);
+    }
+    let is_project =
+        |folder: &&Path| !is_home_or_above(folder) && MANIFESTS.iter().any(|name| folder.join(name).is_file());
+    let project = folder.ancestors().filter(is_project).last();
+    let current = std::fs::canonicalize(current).ok();
+    let current = current.filter(|current| folder.starts_with(current) && !is_home_or_above(current));
+    project.map(Path::to_path_buf).or(current)
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
@@ -134,5 +167,38 @@ mod tests {
         }
         let words = stays("tree/chain").unwrap_err().to_string();
         assert!(words.contains("tree/chain` leads to `") && words.contains("outside/file`, out of"), "{words}");
+    }
+
+    #[test]
+    fn named_links_are_read_where_they_stay_in_their_tree() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs_err::canonicalize(folder.path()).unwrap();
+        let path = |name: &str| root.join(name);
+        for name in ["repository/.git", "project/deep", "plain/deep", "outside"] {
+            fs_err::create_dir_all(path(name)).unwrap();
+        }
+        for name in ["project/lmem.toml", "project/in.cu", "plain/in.cu", "outside/out.cu", "repository/.git/config"] {
+            fs_err::write(path(name), "").unwrap();
+        }
+        for tree in ["repository", "project", "plain"] {
+            symlink("../outside", path(tree).join("folder")).unwrap();
+            symlink("../outside/out.cu", path(tree).join("out.cu")).unwrap();
+        }
+        symlink(".git/config", path("repository/settings.ptx")).unwrap();
+        for tree in ["project", "plain"] {
+            symlink("../in.cu", path(tree).join("deep/in.cu")).unwrap();
+        }
+        symlink("../project/out.cu", path("outside/chain.cu")).unwrap();
+        let stays = |name: &str, current: &str| stays_in_own_tree(&path(name), &path(current));
+        for name in ["repository/out.cu", "repository/folder/out.cu", "project/out.cu", "outside/chain.cu"] {
+            assert!(stays(name, "outside").is_err(), "{name}");
+        }
+        assert!(stays("repository/settings.ptx", "repository").is_err());
+        stays("project/deep/in.cu", "project/deep").unwrap();
+        // Without a project the current folder is what is checked; links elsewhere are the user's own.
+        assert!(stays("plain/folder/out.cu", "plain").is_err());
+        for name in ["plain/out.cu", "plain/deep/in.cu", "outside/out.cu", "outside/none.cu"] {
+            stays(name, "outside").unwrap();
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! `.cu`, `.ptx` and machine-code files: translation units without extraction from Rust code.
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -100,9 +101,15 @@ fn by_driver(flags: NvccFlags, loaded: &[DriverOptions]) -> Vec<NvccFlags> {
 /// Unit names. If a file is compiled in several ways, each name gets the flags that not all of them share.
 fn names(file: &str, ways: &[NvccFlags]) -> Vec<String> {
     let all: Vec<Vec<String>> = ways.iter().map(NvccFlags::all_arguments).collect();
-    let is_common = |flag: &String| all.iter().all(|way| way.contains(flag));
+    // Counted once, since there may be thousands of ways.
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for way in &all {
+        let flags: HashSet<&str> = way.iter().map(String::as_str).collect();
+        flags.into_iter().for_each(|flag| *counts.entry(flag).or_default() += 1);
+    }
     let name = |way: &Vec<String>| {
-        let own: Vec<&str> = way.iter().filter(|flag| !is_common(flag)).map(String::as_str).collect();
+        let is_own = |flag: &&str| counts.get(flag).is_none_or(|count| *count < all.len());
+        let own: Vec<&str> = way.iter().map(String::as_str).filter(is_own).collect();
         if own.is_empty() { file.to_string() } else { format!("{file} [{}]", own.join(" ")) }
     };
     all.iter().map(name).collect()

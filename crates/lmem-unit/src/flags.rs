@@ -19,7 +19,7 @@ pub struct NvccFlags {
 }
 
 /// A code target of a build.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CodeTarget {
     /// The virtual architecture of the PTX: `compute_80`.
     pub virtual_architecture: String,

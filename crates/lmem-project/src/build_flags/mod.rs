@@ -12,7 +12,7 @@ mod file_times;
 mod record;
 mod stand_in;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::files::write_whole;
 use lmem_base::places;
 use lmem_base::source::{display_path, has_ending};
-use lmem_unit::{DriverOptions, NvccFlags};
+use lmem_unit::{CodeTarget, DriverOptions, NvccFlags};
 
 use crate::discover::Workspace;
 use crate::discover::packages::Package;
@@ -129,24 +129,40 @@ impl BuildFlags {
         self
     }
 
-    fn add(&mut self, invocation: &Invocation, origin: FlagOrigin) {
-        let flags = NvccFlags {
-            arguments: invocation.flags.clone(),
-            origin,
-            targets: invocation.targets.clone(),
-            ineffective: invocation.ineffective.clone(),
-            driver: DriverOptions::default(),
-        };
-        for input in &invocation.inputs {
-            let known = self.by_file.entry(input.clone()).or_default();
-            // Commands that differ only in the architecture are one way to compile.
-            match known.iter_mut().find(|known| known.arguments == flags.arguments && known.origin == origin) {
-                Some(known) => {
-                    let new = flags.targets.iter().filter(|target| !known.targets.contains(target));
-                    let new: Vec<_> = new.cloned().collect();
-                    known.targets.extend(new);
-                }
-                None => known.push(flags.clone()),
+    /// These flags, with the compile commands of others in place of their own.
+    pub fn with_commands_of(mut self, other: Self) -> Self {
+        for ways in self.by_file.values_mut() {
+            ways.retain(|way| way.origin != FlagOrigin::CompileCommands);
+        }
+        self.by_file.retain(|_, ways| !ways.is_empty());
+        for (file, ways) in other.by_file {
+            self.by_file.entry(file).or_insert(ways);
+        }
+        Self { databases: other.databases, ..self }
+    }
+
+    /// Adds commands. A database of the workspace can have any number of them for one file.
+    fn add(&mut self, invocations: impl IntoIterator<Item = Invocation>, origin: FlagOrigin) {
+        let mut known: HashMap<(PathBuf, Vec<String>), (usize, HashSet<CodeTarget>)> = HashMap::new();
+        for (path, ways) in &self.by_file {
+            for (index, way) in ways.iter().enumerate().filter(|(_, way)| way.origin == origin) {
+                let targets = way.targets.iter().cloned().collect();
+                known.insert((path.clone(), way.arguments.clone()), (index, targets));
+            }
+        }
+        for invocation in invocations {
+            let Invocation { inputs, flags, targets, ineffective, .. } = invocation;
+            for input in inputs {
+                let ways = self.by_file.entry(input.clone()).or_default();
+                // Commands that differ only in the architecture are one way to compile.
+                let (index, seen) = known.entry((input, flags.clone())).or_insert_with(|| {
+                    let (arguments, ineffective) = (flags.clone(), ineffective.clone());
+                    let driver = DriverOptions::default();
+                    ways.push(NvccFlags { arguments, origin, targets: Vec::new(), ineffective, driver });
+                    (ways.len() - 1, HashSet::new())
+                });
+                let new = targets.iter().filter(|target| seen.insert((*target).clone()));
+                ways[*index].targets.extend(new.cloned());
             }
         }
     }
@@ -278,6 +294,7 @@ fn take_records(flags: &mut BuildFlags, store: &Store, scripts: &Scripts) {
     let records = Records::new(store.records.clone()).read();
     // Records of other features or profiles belong to other `OUT_DIR` folders.
     let is_current = |out_dir: &Option<PathBuf>| out_dir.as_ref().is_none_or(|folder| out_dirs.contains(folder));
+    let mut invocations = Vec::new();
     for record in records.iter().filter(|record| is_current(&record.out_dir)) {
         let Some(mut invocation) = record.invocation() else { continue };
         let (generated, sources): (Vec<PathBuf>, Vec<PathBuf>) =
@@ -296,8 +313,9 @@ fn take_records(flags: &mut BuildFlags, store: &Store, scripts: &Scripts) {
             invocation.targets.clear();
         }
         flags.outputs.extend(Output::of_record(record, &invocation.outputs));
-        flags.add(&invocation, FlagOrigin::Captured);
+        invocations.push(invocation);
     }
+    flags.add(invocations, FlagOrigin::Captured);
 }
 
 /// Adds the flags of a compilation database for files that no build script is known to compile.
@@ -320,10 +338,9 @@ fn with_compile_commands(mut flags: BuildFlags, workspace: &Workspace) -> BuildF
     flags.notes.extend(commands.choices);
     flags.databases = commands.databases;
     let captured: BTreeSet<PathBuf> = flags.by_file.keys().cloned().collect();
-    for mut invocation in commands.invocations {
-        invocation.inputs.retain(|input| !captured.contains(input));
-        flags.add(&invocation, FlagOrigin::CompileCommands);
-    }
+    let mut invocations = commands.invocations;
+    invocations.iter_mut().for_each(|invocation| invocation.inputs.retain(|input| !captured.contains(input)));
+    flags.add(invocations, FlagOrigin::CompileCommands);
     flags
 }
 
@@ -487,9 +504,10 @@ mod tests {
     fn commands_for_several_architectures_are_one_way_to_compile() {
         let mut flags = BuildFlags::default();
         let words = |line: &str| line.split(' ').map(String::from).collect::<Vec<_>>();
-        for line in ["-arch=sm_80 -O3 a.cu", "-arch=sm_90 -O3 a.cu", "-arch=sm_90 -O3 -DX a.cu"] {
-            flags.add(&Invocation::parse(&words(line), Path::new("/w")).unwrap(), FlagOrigin::Captured);
-        }
+        let invocation = |line: &str| Invocation::parse(&words(line), Path::new("/w")).unwrap();
+        flags.add([invocation("-arch=sm_80 -O3 a.cu")], FlagOrigin::Captured);
+        let lines = ["-arch=sm_90 -O3 a.cu", "-arch=sm_90 -O3 -DX a.cu", "-arch=sm_80 -O3 a.cu"];
+        flags.add(lines.map(invocation), FlagOrigin::Captured);
         let known = flags.of(Path::new("/w/a.cu"));
         let targets: Vec<Vec<&str>> = known
             .iter()

@@ -45,6 +45,8 @@ pub struct Code<'a> {
     bodies: Vec<u8>,
     pub comments: Vec<Range<usize>>,
     preprocessor: Vec<Line>,
+    /// What `#if` makes depend on something, by position; an include guard is none.
+    conditions: Vec<Range<usize>>,
     /// Bytes that may still be looked at for scopes.
     effort: Cell<usize>,
 }
@@ -102,8 +104,10 @@ impl<'a> Code<'a> {
                 without_splices(&mut bodies[start..line.range.end]);
             }
         }
+        let conditions = conditions(&code, &preprocessor);
         blank_other_branches(&mut code, &preprocessor);
-        Self { text, code, bodies, comments, preprocessor, effort: Cell::new(MAX_LOOKS * (text.len() + 1024)) }
+        let effort = Cell::new(MAX_LOOKS * (text.len() + 1024));
+        Self { text, code, bodies, comments, preprocessor, conditions, effort }
     }
 
     /// The macros, as name and replacement list.
@@ -144,6 +148,12 @@ impl<'a> Code<'a> {
             Some(Line { kind: LineKind::Passed, range }) => self.following(&self.code, range.end, self.text.len()),
             Some(_) => Ok(own(line_start..line_end)),
         }
+    }
+
+    /// Whether the compiler may skip what stands at an offset.
+    pub fn is_conditional(&self, at: usize) -> bool {
+        let index = self.conditions.partition_point(|condition| condition.start <= at);
+        index.checked_sub(1).is_some_and(|index| at < self.conditions[index].end)
     }
 
     fn spend(&self, bytes: usize) {
@@ -355,6 +365,47 @@ fn without_splices(code: &mut [u8]) {
     }
 }
 
+/// The conditionals that are in no other. One around all that a file has is an include guard: those in it count.
+fn conditions(code: &[u8], lines: &[Line]) -> Vec<Range<usize>> {
+    let outer = conditionals(lines, 0);
+    let [(guard, false)] = &outer[..] else { return outer.into_iter().map(|(range, _)| range).collect() };
+    let is_outside = |line: &Line| !guard.contains(&line.range.start) && !matches!(line.kind, LineKind::Passed);
+    let is_guard = is_blank(&code[..guard.start])
+        && is_blank(code.get(guard.end..).unwrap_or_default())
+        && !lines.iter().any(is_outside);
+    let counting = if is_guard { conditionals(lines, 1) } else { outer };
+    counting.into_iter().map(|(range, _)| range).collect()
+}
+
+/// The conditionals that lie in so many others, and whether they have a second branch. One without an end goes on to the
+/// end of the file.
+fn conditionals(lines: &[Line], wanted: usize) -> Vec<(Range<usize>, bool)> {
+    let (mut found, mut depth): (Vec<(Range<usize>, bool)>, usize) = (Vec::new(), 0);
+    for line in lines {
+        match line.kind {
+            LineKind::If => {
+                if depth == wanted {
+                    found.push((line.range.start..usize::MAX, false));
+                }
+                depth += 1;
+            }
+            LineKind::Else if depth == wanted + 1 => found.iter_mut().for_each(|(range, has_more)| {
+                *has_more |= range.end == usize::MAX;
+            }),
+            LineKind::EndIf => {
+                depth = depth.saturating_sub(1);
+                if let Some((range, _)) =
+                    found.last_mut().filter(|(range, _)| depth == wanted && range.end == usize::MAX)
+                {
+                    range.end = line.range.end;
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
 /// Blanks the braces of all branches of a conditional but the first, if the first branch is unbalanced: `#else` repeats
 /// the braces.
 fn blank_other_branches(code: &mut [u8], lines: &[Line]) {
@@ -466,8 +517,8 @@ fn logical_line_end(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
     loop {
         let end = line_end(bytes, at);
-        let line = bytes[from..end].strip_suffix(b"\r").unwrap_or(&bytes[from..end]);
-        if end == bytes.len() || line.last() != Some(&b'\\') {
+        // Compilers take a backslash with blanks behind it for a continuation too.
+        if end == bytes.len() || bytes[from..end].trim_ascii_end().last() != Some(&b'\\') {
             return end;
         }
         at = end + 1;
@@ -501,6 +552,7 @@ fn quote_end(bytes: &[u8], open: usize) -> usize {
     let mut at = open + 1;
     while at < bytes.len() {
         match bytes[at] {
+            b'\\' if bytes.get(at + 1..at + 3) == Some(b"\r\n") => at += 2,
             b'\\' => at += 1,
             b'\n' => return at,
             byte if byte == bytes[open] => return at + 1,

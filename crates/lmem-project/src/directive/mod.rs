@@ -263,6 +263,7 @@ fn directive(
 ) -> Result<Directive, DirectiveProblem> {
     let Parsed { word, lints, reason, limits } = parsed;
     let (range, in_macro) = match word {
+        Word::AllowFile if code.is_conditional(comment.start) => return Err(DirectiveProblem::Conditional),
         Word::AllowFile => (0..text.as_str().len(), None),
         Word::Allow | Word::Expect | Word::Budget => {
             let scope = code.scope_of(comment).map_err(problem_of)?;
@@ -327,6 +328,46 @@ mod tests {
         assert_eq!(directive.reason.as_deref(), Some("cold, (really)"));
         assert_eq!(directive.span.line_column(), (1, 1));
         assert!(first(&read("//lmem:allow( warnings , )\nx;")).is_some());
+    }
+
+    #[test]
+    fn the_whole_file_is_not_silenced_by_what_is_not_compiled() {
+        let allow = "// lmem: allow-file(dynamic_index)\n";
+        for text in [
+            format!("#if 0\n{allow}#endif\nint a;\n"),
+            format!("int a;\n#if A\n#elif B\n#if C\n#endif\n{allow}#endif\n"),
+            format!("#ifndef G\n#define G\n#ifdef NEVER\n{allow}#endif\nint a;\n#endif\n"),
+            format!("#if 1\nint a;\n#else\n{allow}#endif\n"),
+            format!("#include \"a.cuh\"\n#if 0\n{allow}"),
+        ] {
+            assert!(error(&text).contains("inside a condition"), "{text}");
+        }
+        for text in [
+            format!("{allow}#if A\nint a;\n#endif\n"),
+            format!("#if A\n#endif\n{allow}int a;\n"),
+            format!("#pragma once\n/* x */\n#ifndef G\n#define G\n{allow}#if A\n#endif\nint a;\n#endif // G\n"),
+            format!("#endif\n{allow}"),
+        ] {
+            assert_eq!(scope(&text).len(), text.len(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_compiler_takes_for_no_comment_is_no_directive() {
+        for text in [
+            "const char *s = \"a \\\n// lmem: allow-file(dynamic_index)\";",
+            "const char *s = \"a \\\r\n// lmem: allow-file(dynamic_index)\";",
+            "const char *s = R\"x(\n// lmem: allow-file(dynamic_index)\n)\" )x\";",
+            "const char *s = u8R\"(\"\n// lmem: allow-file(dynamic_index)\n)\";",
+            "// a \\\n// lmem: allow-file(dynamic_index)\nint b;",
+            "// a \\ \t\n// lmem: allow-file(dynamic_index)\nint b;",
+            "// a \\\r\n// lmem: allow-file(dynamic_index)\nint b;",
+            "/* a\n// lmem: allow-file(dynamic_index)\n*/ int b;",
+            "// // lmem: allow-file(dynamic_index)\nint b;",
+        ] {
+            let directives = read(text);
+            assert!(first(&directives).is_none() && directives.errors().is_empty(), "{text}");
+        }
     }
 
     /// The scope of a directive above some code.

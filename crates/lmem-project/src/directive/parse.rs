@@ -54,6 +54,8 @@ pub enum DirectiveProblem {
     ManyItems,
     #[error("too many directives stand before this one in the file: `allow-file` holds for all of it")]
     TooMany,
+    #[error("it stands inside a condition: write `allow-file` where no `#if` can take it away")]
+    Conditional,
     #[error("{0}")]
     Budget(#[from] BudgetError),
     #[error("a budget looks like `lmem: budget(stack = 0, registers <= 64)`: {0}")]

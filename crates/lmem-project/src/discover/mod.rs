@@ -9,6 +9,7 @@ mod cargo;
 mod include;
 pub mod packages;
 mod remember;
+mod unchecked;
 pub mod unmatched;
 mod walk;
 
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 use lmem_base::places::{Places, tree_of};
 use lmem_base::source::{display_path, has_ending, normalize};
+use lmem_base::way::{self, LeadsOut};
 
 use crate::config::nvcc_flags::is_safe_path;
 use crate::config::{ConfigError, PackageConfig};
@@ -26,6 +28,7 @@ use walk::Walk;
 
 pub use packages::Package;
 pub use remember::Remember;
+pub use unchecked::{NotChecked, Unchecked};
 pub use unmatched::Unmatched;
 
 /// The selection of files on the command line.
@@ -59,6 +62,8 @@ pub struct Workspace {
     pub notes: Vec<String>,
     /// Packages with CUDA files that the selected packages build but no run on this workspace checks. Always reported.
     pub left_out: Vec<String>,
+    /// Sources below the checked folders that are not checked.
+    pub not_checked: Vec<NotChecked>,
     /// What cannot be checked. A kernel must not escape a check by its file's name, so this fails it.
     pub refused: Vec<Refused>,
     /// Settings that match nothing.
@@ -109,6 +114,8 @@ pub enum DiscoverError {
     Nothing { folder: PathBuf, hint: &'static str },
     #[error("`{}` cannot be checked: {reason}", .path.display())]
     NotAccepted { path: PathBuf, reason: &'static str },
+    #[error("{0}: name what it leads to, if that is meant")]
+    LeadsOut(LeadsOut),
     #[error(transparent)]
     Config(#[from] ConfigError),
 }
@@ -123,6 +130,19 @@ impl Workspace {
     /// repository. Otherwise a pull request could put the contents of private files into a report.
     pub fn may_read(&self, path: &Path) -> bool {
         self.places.hold_file(path)
+    }
+
+    /// Why a source of the checked folders is not looked at, though nobody said so.
+    pub fn overlooks(&self, path: &Path) -> Option<Unchecked> {
+        let around = self.packages.iter().filter(|package| path.starts_with(&package.root));
+        match around.max_by_key(|package| package.root.components().count()) {
+            Some(package) => Walk::of_package(package, &self.root).overlooks(path, &package.root),
+            None if self.packages.is_empty() => {
+                let config = self.files.first().map(|file| Arc::clone(&file.config)).unwrap_or_default();
+                Walk::of_folder(&config, &self.root).overlooks(path, &self.root)
+            }
+            None => None,
+        }
     }
 
     /// The same workspace at another path, under which the records of its builds are stored.
@@ -176,6 +196,7 @@ struct Finding {
     headers: Vec<PathBuf>,
     notes: Vec<String>,
     left_out: Vec<String>,
+    not_checked: Vec<NotChecked>,
     refused: Vec<Refused>,
     /// Paths that `exclude` leaves out.
     excluded: Vec<PathBuf>,
@@ -198,6 +219,7 @@ fn of_packages(scope: &Scope) -> Result<Finding, DiscoverError> {
         headers: Vec::new(),
         notes: Vec::new(),
         left_out,
+        not_checked: Vec::new(),
         refused: Vec::new(),
         excluded: Vec::new(),
         unmatched,
@@ -224,6 +246,7 @@ fn of_paths(scope: &Scope) -> Result<(Finding, Option<DiscoverError>), DiscoverE
         headers: Vec::new(),
         notes: Vec::new(),
         left_out: Vec::new(),
+        not_checked: Vec::new(),
         refused: Vec::new(),
         excluded: Vec::new(),
         unmatched: Vec::new(),
@@ -232,6 +255,7 @@ fn of_paths(scope: &Scope) -> Result<(Finding, Option<DiscoverError>), DiscoverE
     let mut folders = Vec::new();
     for path in &scope.paths {
         let path = normalize(&scope.current_folder.join(path));
+        way::stays_in_own_tree(&path, &scope.current_folder).map_err(DiscoverError::LeadsOut)?;
         let metadata = std::fs::metadata(&path).map_err(|_| DiscoverError::NoFile(path.clone()))?;
         folders.push(if metadata.is_dir() { path.clone() } else { path.parent().map_or_else(PathBuf::new, normalize) });
         if metadata.is_dir() {
@@ -267,7 +291,9 @@ fn common_folder(folders: &[PathBuf]) -> Option<PathBuf> {
 fn nothing_in(folder: PathBuf, finding: &Finding) -> DiscoverError {
     let is_excluded = finding.excluded.iter().any(|path| path.starts_with(&folder) || folder.starts_with(path));
     let hint = match (is_excluded, folder.join("compile_commands.json").is_file()) {
-        (false, _) if !finding.left_out.is_empty() => "links that lead out of a folder are not followed: name the file",
+        (false, _) if !finding.not_checked.is_empty() => {
+            "links that lead out of a folder are not followed: name the file"
+        }
         (true, _) => "`exclude` in the settings leaves its files out; a file that is named is checked",
         (false, true) => "`-p FOLDER` takes the compile commands in it for the flags of the sources elsewhere",
         (false, false) => "headers are checked with the `.cu` files that include them",
@@ -298,7 +324,7 @@ impl Finding {
         self.headers.append(&mut walk.headers);
         self.excluded.append(&mut walk.excluded);
         self.notes.append(&mut walk.notes);
-        self.left_out.append(&mut walk.left_out);
+        self.not_checked.append(&mut walk.not_checked);
     }
 
     /// Adds a folder named on the command line with everything in it, nested packages too. Whether there is nothing.
@@ -317,7 +343,7 @@ impl Finding {
         self.headers.append(&mut walk.headers);
         self.excluded.append(&mut walk.excluded);
         self.notes.append(&mut walk.notes);
-        self.left_out.append(&mut walk.left_out);
+        self.not_checked.append(&mut walk.not_checked);
         Ok(is_empty)
     }
 
@@ -370,6 +396,8 @@ impl Finding {
     fn into_workspace(mut self, scope: &Scope) -> Workspace {
         self.notes.sort();
         self.notes.dedup();
+        self.not_checked.sort();
+        self.not_checked.dedup();
         let folders = self.packages.iter().map(|package| package.root.clone());
         let given = scope.paths.iter().map(|path| normalize(&scope.current_folder.join(path)));
         let given =
@@ -383,6 +411,7 @@ impl Finding {
             files,
             notes: self.notes,
             left_out: self.left_out,
+            not_checked: self.not_checked,
             refused: self.refused,
             unmatched: self.unmatched,
             extra_flags: Vec::new(),

@@ -72,7 +72,9 @@ fn a_package_is_walked_without_what_is_not_its_own() {
     let workspace = discover(&scope(folder.path(), &[])).unwrap();
     assert_eq!(names(&workspace), ["kernels/a.cu", "src/lib.rs", "src/target/mod.rs"]);
     assert!(workspace.left_out[0].contains("nested` is no member of the workspace and is not checked"));
-    assert_eq!(workspace.left_out[1..], ["the git submodule `cutlass` is not checked"]);
+    assert_eq!(workspace.left_out.len(), 1);
+    let submodule = NotChecked { why: Unchecked::Submodule, path: workspace.root.join("cutlass") };
+    assert_eq!(workspace.not_checked, [submodule]);
     assert_eq!(workspace.packages[0].name, "one");
     assert_eq!(workspace.packages[0].targets[0].name, "one");
 }
@@ -226,15 +228,17 @@ fn links_are_followed_inside_the_workspace_only() {
     let workspace = discover(&scope(folder.path(), &[])).unwrap();
     assert_eq!(names(&workspace), ["crates/blue/src/lib.rs", "crates/red/src/lib.rs", "loose/x.cu"]);
     assert_eq!(workspace.notes, ["`crates/red/outside` is a link that leads out of the workspace: not followed"]);
-    let left_out = [
-        "`crates/red/broken.cu` is a link that leads nowhere: not checked",
-        "`crates/red/header.cu` is a link to a file of another kind: not checked",
-        "`crates/red/hidden.cu` is a link into a folder that is left out: not checked",
-        "`crates/red/linked.cu` is a link that leads out of the workspace: not checked",
-        "`crates/red/named.cu` is a link to a file of another kind: not checked",
-        "`crates/red/visible` is a link to a folder that is left out: not checked",
+    let named = |unchecked: &NotChecked| (unchecked.why, display_path(&unchecked.path, &workspace.root));
+    let not_checked: Vec<_> = workspace.not_checked.iter().map(named).collect();
+    let expected = [
+        (Unchecked::LeadsOut, "crates/red/linked.cu"),
+        (Unchecked::LeadsNowhere, "crates/red/broken.cu"),
+        (Unchecked::LeadsToOtherKind, "crates/red/header.cu"),
+        (Unchecked::LeadsToOtherKind, "crates/red/named.cu"),
+        (Unchecked::LeadsToLeftOut, "crates/red/hidden.cu"),
+        (Unchecked::LeadsToLeftOut, "crates/red/visible"),
     ];
-    assert_eq!(workspace.left_out, left_out);
+    assert_eq!(not_checked, expected.map(|(why, name)| (why, name.to_string())));
     assert!(workspace.may_read(&folder.path().join("loose/x.cu")));
     assert!(!workspace.may_read(&outside.path().join("secret.cu")));
     assert!(!workspace.may_read(Path::new("/dev/zero")));

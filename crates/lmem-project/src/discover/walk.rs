@@ -9,8 +9,13 @@ use walkdir::{DirEntry, WalkDir};
 use lmem_base::places;
 use lmem_base::source::{display_path, has_ending};
 
+use super::NotChecked;
+use super::unchecked::Unchecked;
 use crate::config::PackageConfig;
 use crate::discover::packages::Package;
+
+/// What may have kernels.
+const SOURCES: &[&str] = &["cu", "rs"];
 
 const HEADER_ENDINGS: &[&str] = &["cuh", "h", "hpp", "hh", "inl", "inc"];
 
@@ -28,8 +33,8 @@ pub(super) struct Walk {
     /// Paths that the settings leave out.
     pub excluded: Vec<PathBuf>,
     pub notes: Vec<String>,
-    /// Sources that are not checked, although they are below the folder: said in every run.
-    pub left_out: Vec<String>,
+    /// Sources that are not checked, although they are below the folder.
+    pub not_checked: Vec<NotChecked>,
 }
 
 impl Walk {
@@ -48,7 +53,7 @@ impl Walk {
             headers: Vec::new(),
             excluded: Vec::new(),
             notes: Vec::new(),
-            left_out: Vec::new(),
+            not_checked: Vec::new(),
         }
     }
 
@@ -71,7 +76,10 @@ impl Walk {
         let mut entries = WalkDir::new(folder).sort_by_file_name().into_iter();
         while let Some(entry) = entries.next() {
             match entry {
-                Err(error) => self.left_out.push(format!("a folder cannot be read, and is not checked: {error}")),
+                Err(error) => {
+                    let path = error.path().unwrap_or(folder).to_path_buf();
+                    self.leave_unchecked(&path, Unchecked::Unreadable);
+                }
                 Ok(entry) if entry.depth() > 0 && self.is_left_out(&entry) => {
                     if entry.file_type().is_dir() {
                         entries.skip_current_dir();
@@ -80,14 +88,24 @@ impl Walk {
                 Ok(entry) if entry.file_type().is_symlink() => links.push(entry.into_path()),
                 Ok(entry) if entry.file_type().is_file() => self.take(entry.into_path()),
                 Ok(entry) if entry.file_type().is_dir() => places::asked_for(entry.path()),
+                Ok(entry) if has_ending(entry.path(), SOURCES) => {
+                    self.leave_unchecked(entry.path(), Unchecked::Special);
+                }
                 Ok(_) => {}
             }
         }
         links
     }
 
+    fn leave_unchecked(&mut self, path: &Path, why: Unchecked) {
+        let unchecked = NotChecked { why, path: path.to_path_buf() };
+        if !self.not_checked.contains(&unchecked) {
+            self.not_checked.push(unchecked);
+        }
+    }
+
     fn take(&mut self, path: PathBuf) {
-        if has_ending(&path, &["cu", "rs"]) {
+        if has_ending(&path, SOURCES) {
             self.files.push(path);
         } else if has_ending(&path, HEADER_ENDINGS) {
             self.headers.push(path);
@@ -106,19 +124,40 @@ impl Walk {
         entry.file_type().is_dir() && self.is_foreign(path)
     }
 
+    /// Why a source is passed over, if its name or that of a folder below `base` says so. What `exclude` leaves out, and
+    /// what belongs to another package, is so on purpose.
+    pub fn overlooks(&self, path: &Path, base: &Path) -> Option<Unchecked> {
+        let mut place = base.to_path_buf();
+        for part in path.strip_prefix(base).ok()?.components() {
+            place.push(part);
+            let is_folder = place != path;
+            if self.config.is_excluded(&place) || (is_folder && self.skips_packages && is_package(&place)) {
+                return None;
+            }
+            if part.as_os_str().to_string_lossy().starts_with('.') {
+                return Some(Unchecked::Hidden);
+            }
+            if is_folder && self.is_output(&place) {
+                return Some(Unchecked::BuildOutput);
+            }
+        }
+        None
+    }
+
+    fn is_output(&self, folder: &Path) -> bool {
+        self.target_folders.iter().any(|target| target == folder) || is_build_output(folder)
+    }
+
     /// Whether a folder holds build outputs or code of others.
     fn is_foreign(&mut self, folder: &Path) -> bool {
-        let is_target = self.target_folders.iter().any(|target| target == folder) || is_build_output(folder);
-        if is_target || (self.skips_packages && folder.join("Cargo.toml").is_file()) {
+        if self.is_output(folder) || (self.skips_packages && is_package(folder)) {
             return true;
         }
         let is_submodule = folder.join(".git").is_file();
-        if is_submodule {
-            let note = format!("the git submodule `{}` is not checked", display_path(folder, &self.root));
-            let notes = if has_source(folder) { &mut self.left_out } else { &mut self.notes };
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
+        if is_submodule && has_source(folder) {
+            self.leave_unchecked(folder, Unchecked::Submodule);
+        } else if is_submodule {
+            self.notes.push(format!("the git submodule `{}` is not checked", display_path(folder, &self.root)));
         }
         is_submodule
     }
@@ -126,9 +165,8 @@ impl Walk {
     /// The target of a symbolic link, if it is to be walked: below the root, and not walked anyway.
     fn target_of(&mut self, link: &Path, walked: &BTreeSet<PathBuf>) -> Option<PathBuf> {
         let Ok(target) = fs_err::canonicalize(link) else {
-            if has_ending(link, &["cu"]) {
-                let shown = display_path(link, &self.root);
-                self.left_out.push(format!("`{shown}` is a link that leads nowhere: not checked"));
+            if has_ending(link, SOURCES) {
+                self.leave_unchecked(link, Unchecked::LeadsNowhere);
             }
             return None;
         };
@@ -136,8 +174,7 @@ impl Walk {
         let is_known =
             walked.iter().any(|folder| fs_err::canonicalize(folder).is_ok_and(|folder| target.starts_with(folder)));
         if has_ending(link, &["cu"]) && !has_ending(&target, &["cu"]) {
-            let shown = display_path(link, &self.root);
-            self.left_out.push(format!("`{shown}` is a link to a file of another kind: not checked"));
+            self.leave_unchecked(link, Unchecked::LeadsToOtherKind);
         }
         if !is_wanted {
             return None;
@@ -147,11 +184,12 @@ impl Walk {
             if is_known {
                 return None;
             }
-            let shown = display_path(link, &self.root);
             // A linked source would be a unit of its own; a linked folder may be anything.
-            match has_ending(link, &["cu"]) || has_ending(&target, &["cu"]) {
-                true => self.left_out.push(format!("`{shown}` is a link that leads out of the workspace: not checked")),
-                false => self.notes.push(format!("`{shown}` is a link that leads out of the workspace: not followed")),
+            if has_ending(link, SOURCES) || has_ending(&target, SOURCES) || (target.is_dir() && has_source(&target)) {
+                self.leave_unchecked(link, Unchecked::LeadsOut);
+            } else {
+                let shown = display_path(link, &self.root);
+                self.notes.push(format!("`{shown}` is a link that leads out of the workspace: not followed"));
             }
             return None;
         };
@@ -164,16 +202,13 @@ impl Walk {
         Some(path).filter(|_| !is_known)
     }
 
-    /// A note for a link to sources that are not checked under their own name either, because their folder is left out.
+    /// Tells of a link to sources that are not checked under their own name either, because their folder is left out.
     fn say_left_out(&mut self, link: &Path, target: &Path) {
         if self.config.is_excluded(target) {
             return;
         }
-        let shown = display_path(link, &self.root);
-        if target.is_dir() && has_source(target) {
-            self.left_out.push(format!("`{shown}` is a link to a folder that is left out: not checked"));
-        } else if has_ending(target, &["cu"]) {
-            self.left_out.push(format!("`{shown}` is a link into a folder that is left out: not checked"));
+        if (target.is_dir() && has_source(target)) || has_ending(target, &["cu"]) {
+            self.leave_unchecked(link, Unchecked::LeadsToLeftOut);
         }
     }
 
@@ -187,6 +222,10 @@ impl Walk {
             || self.config.is_excluded(path)
             || folders.into_iter().any(|folder| self.is_foreign(folder))
     }
+}
+
+fn is_package(folder: &Path) -> bool {
+    folder.join("Cargo.toml").is_file()
 }
 
 /// Limit on the entries of a folder that are looked at for sources.

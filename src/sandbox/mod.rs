@@ -5,11 +5,14 @@
 //! system's folders, and paths from the user's environment or command line. They can write to a temporary folder, and
 //! have no network. Memory, time and file sizes are limited on all systems.
 
+mod waiting;
+
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -17,6 +20,9 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use cuda_toolkit::Toolkit;
 use lmem_base::places::{Places, is_home_or_above};
 use lmem_base::process::{self, Output};
+use waiting::Watch;
+
+pub use waiting::Waits;
 
 /// Files and folders of the system that compilers, their libraries and their shell read and execute. `/etc` as a whole
 /// and `/proc` are left out: `/proc/self/environ` contains the tokens of a CI job.
@@ -61,6 +67,9 @@ const HOST_COMPILERS: [&str; 5] = ["g++", "gcc", "c++", "cc", "clang++"];
 
 /// Limit on the size of a file that a compiler writes, temporary files included.
 const MAX_FILE_BYTES: u64 = 2 << 30;
+
+/// Interval for looking at a compiler that runs.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Restrictions for all compilers of a run; the default restricts nothing.
 #[derive(Debug, Clone, Default)]
@@ -158,10 +167,10 @@ impl Sandbox {
         self.programs.and(self.fetched.iter().cloned())
     }
 
-    /// Runs a compiler to its end.
+    /// Runs a compiler to its end, or until it waits for a pipe.
     ///
     /// # Errors
-    /// It cannot be started, or the restrictions cannot be enforced.
+    /// It cannot be started, the restrictions cannot be enforced, or it waits ([`Waits`]).
     pub fn run(
         &self,
         command: &mut Command,
@@ -172,20 +181,34 @@ impl Sandbox {
     ) -> io::Result<Output> {
         command.env("TMPDIR", &unit.writable);
         bound(command, self.memory, limit);
-        if !self.is_on {
-            return process::run(command, input, limit, cancel);
-        }
         let program = Path::new(command.get_program()).to_path_buf();
+        let (stop, group) = (AtomicBool::new(false), AtomicU32::new(0));
+        let mut watch = Watch::new(self.tree.folders().iter().chain(&unit.readable));
         // Landlock restricts a thread for good, so each compiler is started, and waited for, on a thread of its own.
         std::thread::scope(|scope| {
-            let run = || {
-                enforced::restrict(&self.tree, &self.programs(), unit, &program)?;
-                process::run(command, input, limit, cancel)
+            let (done, ended) = mpsc::channel();
+            let mut run = || {
+                if self.is_on {
+                    enforced::restrict(&self.tree, &self.programs(), unit, &program)?;
+                }
+                process::run_told(command, input, limit, &stop, |leader| group.store(leader, Ordering::Relaxed))
             };
-            std::thread::Builder::new()
-                .spawn_scoped(scope, run)?
-                .join()
-                .unwrap_or_else(|_| Err(io::Error::other("a thread ended early")))
+            // Nobody listens any more only where this function has ended.
+            let thread = std::thread::Builder::new().spawn_scoped(scope, move || drop(done.send(run())))?;
+            let output = loop {
+                match ended.recv_timeout(PAUSE) {
+                    Ok(output) => break output,
+                    Err(RecvTimeoutError::Disconnected) => break Err(io::Error::other("a thread ended early")),
+                    Err(RecvTimeoutError::Timeout) => {
+                        if cancel.load(Ordering::Relaxed) || watch.waits(group.load(Ordering::Relaxed)) {
+                            stop.store(true, Ordering::Relaxed);
+                        }
+                    }
+                }
+            };
+            // A thread that panicked has sent nothing.
+            drop(thread.join());
+            watch.found().map_or(output, |waits| Err(io::Error::other(waits)))
         })
     }
 }
@@ -250,6 +273,7 @@ fn of_toolkit(toolkit: &Toolkit) -> Vec<PathBuf> {
 #[cfg(target_os = "linux")]
 mod enforced {
     use std::io;
+    use std::os::fd::OwnedFd;
     use std::path::Path;
 
     use landlock::{
@@ -257,8 +281,10 @@ mod enforced {
         RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
     };
 
+    use rustix::fs::{FileType, Mode, OFlags};
+
     use super::{DEVICES, OfUnit};
-    use lmem_base::places::Places;
+    use lmem_base::places::{GIT_FOLDER, Places};
 
     /// The newest Landlock ABI that was tested; an older kernel enforces the part that it supports.
     const NEWEST: ABI = ABI::V6;
@@ -290,7 +316,7 @@ mod enforced {
         let rules = || -> Result<RulesetStatus, RulesetError> {
             let mut rules = ruleset()?;
             for folder in tree.folders().iter().chain(&unit.readable) {
-                rules = allow(rules, folder, read)?;
+                rules = allow_tree(rules, folder, read)?;
             }
             for path in programs.folders() {
                 rules = allow(rules, path, run)?;
@@ -306,6 +332,37 @@ mod enforced {
             Ok(RulesetStatus::NotEnforced) => Err(io::Error::other("the kernel does not keep it from reading")),
             Ok(_) => Ok(()),
             Err(error) => Err(io::Error::other(error)),
+        }
+    }
+
+    /// Adds rules for a tree. A repository's own folder is none of it, so that its other entries have a rule each. A link
+    /// among them has none: it leads into another rule, or out.
+    fn allow_tree(
+        mut rules: RulesetCreated,
+        tree: &Path,
+        access: BitFlags<AccessFs>,
+    ) -> Result<RulesetCreated, RulesetError> {
+        if std::fs::symlink_metadata(tree.join(GIT_FOLDER)).is_err() {
+            return allow(rules, tree, access);
+        }
+        for entry in std::fs::read_dir(tree).into_iter().flatten().flatten() {
+            let kept = (entry.file_name() != GIT_FOLDER).then(|| open_no_link(&entry.path())).flatten();
+            if let Some((place, is_folder)) = kept {
+                let access = if is_folder { access } else { access & AccessFs::from_file(NEWEST) };
+                rules = rules.add_rule(PathBeneath::new(place, access))?;
+            }
+        }
+        Ok(rules)
+    }
+
+    /// A file or folder, and which of both it is.
+    fn open_no_link(path: &Path) -> Option<(OwnedFd, bool)> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let place = rustix::fs::open(path, flags, Mode::empty()).ok()?;
+        match FileType::from_raw_mode(rustix::fs::fstat(&place).ok()?.st_mode) {
+            FileType::Directory => Some((place, true)),
+            FileType::RegularFile => Some((place, false)),
+            _ => None,
         }
     }
 
@@ -388,6 +445,28 @@ mod tests {
         assert_eq!(String::from_utf8_lossy(&output.stdout), "insidex\n", "{}", output.text());
         assert_eq!(fs_err::read_to_string(path("out/b")).unwrap(), "outside");
         assert_eq!(fs_err::read_to_string(path("tree/a")).unwrap(), "inside");
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_writes_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs_err::create_dir_all(path("tree/deep")).unwrap();
+        fs_err::create_dir(path("tmp")).unwrap();
+        let pipe = path("tree/deep/header.h");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let sandbox = Sandbox::new(&Places::new([path("tree")]), &[], &Toolkit::absent(), Vec::new(), None);
+        let unit = OfUnit { readable: Vec::new(), writable: path("tmp") };
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "cat \"$0\" | cat"]).arg(&pipe).current_dir("/");
+        let start = std::time::Instant::now();
+        let limit = Duration::from_secs(120);
+        let error = sandbox.run(&mut command, &unit, b"", limit, &AtomicBool::new(false)).unwrap_err();
+        assert_eq!(error.downcast::<Waits>().unwrap().0, fs_err::canonicalize(&pipe).unwrap());
+        assert!(start.elapsed() < limit / 2);
+        // One that sleeps reads none of them.
+        let output = run(&sandbox, &path("tmp"), "sleep 4; echo done");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n");
     }
 
     #[test]

@@ -1,0 +1,59 @@
+//! Sources that lie in a checked tree and are not checked.
+
+use std::path::PathBuf;
+
+/// A source, or a folder with some, that is not checked.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NotChecked {
+    pub why: Unchecked,
+    pub path: PathBuf,
+}
+
+/// Why a source is not checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unchecked {
+    LeadsOut,
+    LeadsNowhere,
+    LeadsToOtherKind,
+    LeadsToLeftOut,
+    Submodule,
+    Unreadable,
+    /// A pipe, a socket or a device.
+    Special,
+    /// Git tracks it, and its name or that of a folder above begins with a dot.
+    Hidden,
+    /// Git tracks it in a folder that looks like a build's.
+    BuildOutput,
+    /// A build compiles it as CUDA, and its name or folder is none that is looked at.
+    OtherName,
+}
+
+impl Unchecked {
+    /// What it is, after "it is".
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::LeadsOut => "a link that leads out of the workspace",
+            Self::LeadsNowhere => "a link that leads nowhere",
+            Self::LeadsToOtherKind => "a link to a file of another kind",
+            Self::LeadsToLeftOut => "a link to what is left out",
+            Self::Submodule => "a git submodule with CUDA sources",
+            Self::Unreadable => "a folder that cannot be read",
+            Self::Special => "neither a file nor a folder",
+            Self::Hidden => "a source that git tracks, and hidden",
+            Self::BuildOutput => "a source that git tracks, in a folder of build outputs (`CACHEDIR.TAG`, `target`)",
+            Self::OtherName => "compiled as CUDA, and not named `.cu` or in a hidden folder",
+        }
+    }
+
+    /// What to do.
+    pub fn help(self) -> &'static str {
+        match self {
+            Self::LeadsOut | Self::LeadsToLeftOut => "name what it leads to, or leave it out with `exclude`",
+            Self::Submodule => "name its folder to check it, or leave it out with `exclude`",
+            Self::LeadsNowhere | Self::Unreadable | Self::Special => "mend it, or leave it out with `exclude`",
+            Self::LeadsToOtherKind => "put the file in the place of the link, or leave it out with `exclude`",
+            Self::Hidden | Self::BuildOutput => "name it to check it, or leave it out with `exclude`",
+            Self::OtherName => "give it a name that ends with `.cu`, or leave it out with `exclude`",
+        }
+    }
+}
