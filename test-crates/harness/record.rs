@@ -19,7 +19,7 @@ use cargo_lmem::cache::{self, Cache};
 use cargo_lmem::check::{ArtifactSource, Compilers, Sourced};
 use cargo_lmem::compile::{CompileError, Compiler, Failure, HeaderIndex, Target, TotalTime};
 use cargo_lmem::verify::{Comparer, Measured, Overlay, OverlaySource};
-use cuda_toolkit::{Component, Request, Toolkit};
+use cuda_toolkit::{Library, Request, Toolkit};
 use lmem_base::version::Version;
 use lmem_unit::{Artifacts, AsCompiled, CompilerMessage, FrontEnd, TranslationUnit, UnitCode};
 
@@ -430,9 +430,8 @@ fn with_compilers<T>(
     cache: Option<Cache>,
     run: impl FnOnce(Compilers<'_>) -> T,
 ) -> T {
-    let curand = |toolkit: &Toolkit| {
-        let folder = cuda_toolkit::component(toolkit, Component::Curand, false, true, cancel);
-        folder.map(|folder| folder.join("include")).map_err(|error| error.to_string())
+    let library = |toolkit: &Toolkit, library: Library| {
+        cuda_toolkit::headers(toolkit, library, false, true, cancel).map_err(|error| error.to_string())
     };
     let limit = Duration::from_secs(600);
     let headers = HeaderIndex::new(root);
@@ -444,7 +443,7 @@ fn with_compilers<T>(
         sandbox: &sandbox,
         cancel,
         headers,
-        curand: &curand,
+        library: &library,
         tries_shared_spilling: cache.is_none(),
         compiles_host: false,
         show: &|_| {},

@@ -5,7 +5,7 @@ use cuda_syntax::identifiers::occurrences;
 use cuda_syntax::{SyntaxTree, types};
 
 use super::named_type::{Class, NamedType, named_type};
-use super::plain_type::is_virtual;
+use super::plain_type::{is_assertion, is_virtual};
 
 /// Limit on nested classes and on type aliases.
 const MAX_STEPS: usize = 6;
@@ -59,7 +59,7 @@ fn has_plain_members(tree: &SyntaxTree, class: &Class<'_>, body: Node<'_>, is_pl
             declarator.is_some_and(|it| !is_special(tree, class, it)) && !is_virtual(tree, member)
         }
         Kind::Comment | Kind::AccessSpecifier | Kind::AliasDeclaration | Kind::TypeDefinition => true,
-        _ => false,
+        _ => is_assertion(tree, member),
     })
 }
 

@@ -119,7 +119,7 @@ fn has_plain_members(tree: &SyntaxTree, class: &Class<'_>, body: Node<'_>, is_pl
         Kind::FieldDeclaration => is_plain_field(tree, class, member, is_plain),
         Kind::FunctionDefinition | Kind::Declaration => is_plain_function(tree, class, member),
         Kind::TemplateDeclaration => member.named_children().all(|it| is_plain_template(tree, class, it)),
-        _ => false,
+        _ => is_assertion(tree, member),
     })
 }
 
@@ -211,6 +211,11 @@ pub(super) fn is_virtual(tree: &SyntaxTree, member: Node<'_>) -> bool {
     has_specifier(tree, member, "virtual")
 }
 
+/// `static_assert(N > 0);`
+pub(super) fn is_assertion(tree: &SyntaxTree, member: Node<'_>) -> bool {
+    tree.slice(member).starts_with("static_assert")
+}
+
 fn is_static(tree: &SyntaxTree, member: Node<'_>) -> bool {
     has_specifier(tree, member, "static")
 }
@@ -231,7 +236,7 @@ struct Point { float x, y; __device__ float sum() const { return x + y; } };
 template <int N, typename T = float> struct Stack { T items[N]; int top; __device__ void push(T item) { items[top++] = item; } };
 template <typename T> using Eight = Stack<8, T>;
 struct Named { struct Entry { double at; int id; }; Entry e[4]; int n; };
-struct Sized { static constexpr int N = 8; float v[N]; };
+struct Sized { static constexpr int N = 8; static_assert(N % 2 == 0); float v[N]; };
 struct Unnamed { union { int i; double d; }; int tag; };
 struct Derived : Point { int more; };
 struct Generic { int n; template <typename T> __device__ T get(T t) const { return t + n; } };

@@ -142,8 +142,8 @@ fn whole_bytes(cx: &LintContext<'_>, object: &StackObject, variable: &PrivateVar
     let function = variable.is_of_kernel.then_some(cx.frame.mangled.as_str());
     let line = u32::try_from(shown.span.start_line()).ok()?;
     let known = cx.unit.trees.front_end.variable(function, &shown.span.file.path, line, name);
-    let known = known.and_then(|variable| variable.bytes).unwrap_or(0);
-    Some(known.max(shown.bytes.unwrap_or(0)).max(object.bytes - object.padding)).filter(|bytes| *bytes > 0)
+    let of_object = || shown.bytes.unwrap_or(0).max(object.bytes - object.padding);
+    Some(known.and_then(|variable| variable.bytes).unwrap_or_else(of_object)).filter(|bytes| *bytes > 0)
 }
 
 /// Bytes of the variables of all threads, if a block has room for them.
