@@ -134,6 +134,10 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: 
              occupancy"
                 .to_string()
         }
+        _ if shared::is_constructed(object) => {
+            "move the member array alone to shared memory, as `[element][thread]`: constructors do not run there"
+                .to_string()
+        }
         _ if object.bytes.saturating_mul(USUAL_THREADS) > DECLARED_SHARED => format!(
             "too large for shared memory ({} KiB per {USUAL_THREADS} threads): share one array per block, use smaller \
              elements, or make the index a constant",

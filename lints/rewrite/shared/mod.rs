@@ -92,6 +92,11 @@ fn keep_laid_out(
     Some(rewrite.threads(block.assumed()).suggestion(title))
 }
 
+/// Whether the variable is a structure whose constructor has an effect, or default values. Shared memory runs none.
+pub fn is_constructed(object: &StackObject) -> bool {
+    private_variable(object).is_some_and(|variable| variable.is_constructed())
+}
+
 /// Whether the variable is a stack that is better off in local memory, at every block size.
 pub fn is_resident_stack(cx: &LintContext<'_>, object: &StackObject) -> bool {
     let bytes = own_variable(cx, object).filter(|_| is_stack(object)).and_then(|own| whole_bytes(cx, object, &own));

@@ -17,6 +17,7 @@ use super::alignment::may_lie_anywhere;
 use super::columns::{loops_over, zero};
 use super::declaration::{BlockThreads, Declared, PrivateVariable, declared, is_type_asked};
 use crate::rewrite::facts::classes::is_copied_plainly;
+use crate::rewrite::facts::named_type::named_type;
 use crate::rewrite::facts::plain_type;
 
 /// Counter names for loops that fill an array, one per dimension; more dimensions are refused.
@@ -59,6 +60,14 @@ impl PrivateVariable {
         let threads = BlockThreads { count: "1", own: "0" };
         let row = Row { tree: &self.tree, declared: &declared, threads: &threads, type_text };
         row.place(row.of_one_thread(argument)?).map(|edit| vec![edit])
+    }
+
+    /// Whether the file defines the variable's type, and a variable of it is constructed.
+    pub fn is_constructed(&self) -> bool {
+        let Some(declared) = declared(&self.tree, self.offset).filter(|it| it.extents.is_empty()) else { return false };
+        let type_text = declared.statement.field(Field::Type).map_or("", |it| self.tree.slice(it));
+        let is_known = named_type(&self.tree, type_text).is_some();
+        is_known && !plain_type::is_plain(&self.tree, type_text, &|_| None)
     }
 
     /// The type of a variable that may be moved, as written; with `const` for pointers to constants.
@@ -455,6 +464,18 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
             rows("int w = n; read(&w, 0);").as_deref(),
             Some("__shared__ int w_of_block[256]; int &w = w_of_block[threadIdx.x]; w = n; read(&w, 0);")
         );
+    }
+
+    #[test]
+    fn constructors_do_not_run_in_shared_memory() {
+        let is_constructed = |declared: &str| {
+            let text = format!("{HEAD}__global__ void k(int n)\n{{ {declared} f(w); }}\n");
+            let tree = std::rc::Rc::new(cuda_syntax::SyntaxTree::example("a.cu", &text));
+            let offset = text.rfind("w;").unwrap();
+            PrivateVariable::at(&tree, offset).unwrap().is_constructed()
+        };
+        assert!(is_constructed("Counted w;") && is_constructed("List<3, Counted> w;"));
+        assert!(!is_constructed("State w;") && !is_constructed("List<3, int> w;") && !is_constructed("Unknown w;"));
     }
 
     #[test]
