@@ -34,6 +34,7 @@
 //! ## Related lints
 //! `dynamic_index`, `rolled_loop`
 
+use cuda_syntax::tree::{access_path, enclosing_function, role};
 use lmem_base::diagnostic::{Applicability, Suggestion, Uniformity};
 use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
@@ -41,7 +42,7 @@ use lmem_frame::{Access, Address, EscapeKind, StackObject, StackObjectKind, Stor
 use nv_code::AccessKind;
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
-use crate::rewrite::facts::sites::declaration_at;
+use crate::rewrite::facts::sites::{declaration_at, located};
 use crate::rewrite::static_table;
 
 pub(crate) static LINT: Lint = Lint {
@@ -70,6 +71,7 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     }
     Some(match copied_from {
         Some(source) => finding.help(advice_for_copy(&demangle(source), read)),
+        None if is_written_elsewhere(object) => finding.help(advice_beside_writes(object)),
         None => finding
             .help(advice(object, read, *is_computed))
             .suggest(make_static(object))
@@ -91,6 +93,28 @@ fn make_static(object: &StackObject) -> Option<Suggestion> {
     let title = format!("declare `{}` as `static` (one table for all threads)", variable.name);
     let suggestion = Suggestion::new(title, Applicability::MachineApplicable, edits);
     Some(suggestion.within_kernel(site.is_within_kernel()))
+}
+
+/// Whether text that was not compiled here, as the host's branch of `#ifdef __CUDA_ARCH__`, writes to the table or hands
+/// it on. Then it cannot be constant there.
+fn is_written_elsewhere(object: &StackObject) -> bool {
+    let found = || {
+        let (tree, offset) = located(object, &object.variable.as_ref()?.span)?;
+        let function = enclosing_function(tree.node_at(offset)?)?;
+        let all = tree.declarations(function);
+        let own = all.iter().find(|declaration| declaration.range.0 == offset)?;
+        let mut names = tree.names_of(function, &all, own).into_iter();
+        Some(names.any(|name| role(access_path(name)).1 && tree.is_skipped(name)))
+    };
+    found().unwrap_or(false)
+}
+
+fn advice_beside_writes(object: &StackObject) -> String {
+    let name = object.variable.as_ref().map_or("the table", |variable| &variable.name);
+    format!(
+        "give device code a `static constexpr` table of its own (`#ifdef __CUDA_ARCH__`): code that is not compiled for \
+         the device may write to `{name}`"
+    )
 }
 
 fn reason(read: &Access) -> String {

@@ -33,8 +33,9 @@
 //! ## Fix safety
 //! A loop over all elements of a ring, starting at any element, is turned into one that visits them in storage order.
 //! Each iteration may only add to sums, or write elements of its own, and the index must have the value of each element
-//! once: an unsigned sum that may wrap around has not, unless the extent is a power of two. Floating-point sums may then differ in their last
-//! digits, so the programmer must judge.
+//! once: an unsigned sum that may wrap around has not, unless the extent is a power of two. What it writes through a
+//! pointer must not be what it reads through another one: one of the two is `__restrict__`. Floating-point sums may then
+//! differ in their last digits, so the programmer must judge.
 //!
 //! If all accesses with a computed index can be edited, the edit selects the element. Index and value are evaluated
 //! once, and only if nothing in the statement can change them before. The edit may still be wrong if something not
@@ -48,8 +49,8 @@
 //! in the file, or a usual one, and a larger block would write beyond the array. So it is for a variable of a
 //! `__device__` function, because other kernels may call the function. Each thread uses only its own part, so no
 //! synchronization is needed. If every use is an element, the part is a column; a variable that methods and functions
-//! use as a whole becomes a row with the same name. The programmer must judge: fewer blocks may be resident. All other
-//! remedies are advice.
+//! use as a whole becomes a row with the same name, a structure or an instance of a template if its default constructor
+//! does nothing. The programmer must judge: fewer blocks may be resident. All other remedies are advice.
 //!
 //! ## When it is wrong
 //! A uniform index costs little where arithmetic hides the loads, and an array that few threads reach costs nothing:
@@ -59,6 +60,7 @@
 //! ## Related lints
 //! `rolled_loop`, `constant_table`, `vector_reinterpret`, `large_array`
 
+use cuda_syntax::types;
 use lmem_base::diagnostic::{Applicability, Uniformity};
 use lmem_base::gpu::DECLARED_SHARED;
 use lmem_base::level::Level;
@@ -84,7 +86,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let finding = in_local_memory(object, Some(guilty), "dynamically indexed");
     let finding = finding.access(object, guilty, in_loop(&origin(sources), object, guilty));
     let finding = also_divergent(finding, own, sources);
-    let finding = finding.help(advice(object, guilty, sources));
+    let finding = finding.help(advice(cx, object, guilty, sources));
     // For few elements, shared memory is as fast as selects, and for more it is faster. With an unknown block size,
     // selects are preferred.
     let (shared, of_some_block) = match shared::suggestion(cx, object) {
@@ -131,22 +133,43 @@ fn exchanged<'o>(object: &StackObject, own: impl Iterator<Item = &'o Access>) ->
     )
 }
 
+/// Bits of the largest integer, and of a word.
+const INTEGER_BITS: u64 = 64;
+const WORD_BITS: u64 = 32;
+
 /// Threads of a small block, for what a variable of each would take.
 const USUAL_THREADS: u64 = 128;
 
-fn advice(object: &StackObject, guilty: &Access, sources: &Provenance) -> String {
+fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: &Provenance) -> String {
     // Only a modulo is left of induction variable and constants: the loop visits the elements in rotated order.
     let is_rotation = sources.induction && !sources.is_data() && object.copying_call(guilty).is_none();
     let is_selectable = object.elements().is_some_and(|elements| elements <= SELECT_ELEMENTS);
+    if let Some(advice) = packed(object) {
+        return advice;
+    }
     match sources.uniformity() {
         _ if is_rotation => {
             "index with the loop counter alone and unroll, if the loop visits all elements anyway".to_string()
         }
+        // Shared memory would be that of all levels.
+        Some(Uniformity::PerThread) if is_selectable && cx.is_recursive() => {
+            "replace the dynamic index by an unrolled select".to_string()
+        }
         Some(Uniformity::PerThread) if is_selectable => {
             "replace the dynamic index by an unrolled select, or move the array to shared memory".to_string()
         }
+        _ if cx.is_recursive() => "make the index a constant, or replace the recursion by a loop".to_string(),
         Some(Uniformity::Uniform) => {
             "make the index a constant (unroll, or `switch` around the loop); a uniform index costs little".to_string()
+        }
+        _ if shared::is_resident_stack(cx, object) => {
+            "keep the stack shorter, or traverse without one: its top stays in L1, and shared memory for it would cost \
+             occupancy"
+                .to_string()
+        }
+        _ if shared::is_constructed(object) => {
+            "move the member array alone to shared memory, as `[element][thread]`: constructors do not run there"
+                .to_string()
         }
         _ if object.bytes.saturating_mul(USUAL_THREADS) > DECLARED_SHARED => format!(
             "too large for shared memory ({} KiB per {USUAL_THREADS} threads): share one array per block, use smaller \
@@ -154,5 +177,48 @@ fn advice(object: &StackObject, guilty: &Access, sources: &Provenance) -> String
             (object.bytes.saturating_mul(USUAL_THREADS)).div_ceil(1 << 10)
         ),
         _ => "move the array to shared memory as `[element][thread]`, or make the index a constant".to_string(),
+    }
+}
+
+/// Advice for flags that are too many for the bits of one integer.
+fn packed(object: &StackObject) -> Option<String> {
+    let type_text = &object.variable.as_ref()?.type_text;
+    let flags = types::extent(type_text).filter(|flags| type_text.starts_with("bool[") && *flags > INTEGER_BITS)?;
+    Some(format!("pack the {flags} flags into {} words of bits, an eighth of the memory", flags.div_ceil(WORD_BITS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use cuda_syntax::Example;
+    use lmem_base::source::{SourceFile, Span};
+    use lmem_frame::{FrameObject, Variable};
+    use nv_code::UnitFacts;
+
+    use super::*;
+
+    #[test]
+    fn many_flags_are_packed() {
+        let example = Example::new("");
+        let (trees, facts) = (example.trees(), UnitFacts::default());
+        let advice = |type_text: &str| {
+            let mut object = FrameObject::new(StackObjectKind::Variable, 256);
+            object.variable = Some(Variable {
+                name: "seen".to_string(),
+                type_text: type_text.to_string(),
+                kind: cuda_syntax::tree::DeclarationKind::Array,
+                is_parameter: false,
+                volatility: None,
+                initializer: None,
+                bytes: Some(256),
+                span: Span::new(&SourceFile::from_text("a.cu", ""), 0..0),
+                sharing: Vec::new(),
+            });
+            packed(&StackObject::new(&object, &facts, &trees))
+        };
+        let expected = "pack the 256 flags into 8 words of bits, an eighth of the memory";
+        assert_eq!(advice("bool[256]").as_deref(), Some(expected));
+        for type_text in ["bool[64]", "char[256]", "bool[8][64]"] {
+            assert_eq!(advice(type_text).is_some(), type_text == "bool[8][64]", "{type_text}");
+        }
     }
 }

@@ -63,6 +63,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let room = format!("larger than the {} of registers of a thread", bytes(registers * REGISTER_BYTES));
     let finding =
         in_local_memory(object, Some(guilty), &room).access(object, guilty, in_loop("accessed here", object, guilty));
-    let finding = finding.help("process the data in pieces that fit, or move it to shared memory");
+    let finding = finding.help(match cx.is_recursive() {
+        true => "process the data in pieces that fit, or replace the recursion by a loop",
+        false => "process the data in pieces that fit, or move it to shared memory",
+    });
     Some(finding.suggest(shared::suggestion(cx, object)))
 }

@@ -85,7 +85,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Walk::Call(_) => memcpy::suggestion(object),
         Walk::Library(_) | Walk::Hidden => None,
     };
-    let finding = finding.help(walk.advice(found.as_ref(), trip)).suggest(suggestion);
+    let finding = finding.help(walk.advice(cx, found.as_ref(), trip)).suggest(suggestion);
     Some(finding.suggest(shared::suggestion(cx, object)))
 }
 
@@ -129,7 +129,7 @@ impl Walk {
         }
     }
 
-    fn advice(&self, found: Option<&SourceLoop>, trip: TripCount) -> String {
+    fn advice(&self, cx: &LintContext<'_>, found: Option<&SourceLoop>, trip: TripCount) -> String {
         match (self, trip) {
             (Self::Loop, _) => advice(found, trip),
             (Self::Call(call), TripCount::Constant) => format!("assign the elements one by one instead of `{call}`"),
@@ -141,11 +141,15 @@ impl Walk {
                  `curandStatePhilox4_32_10_t`, whose state is a counter"
                     .to_string()
             }
+            (Self::Library(function), _) if cx.is_recursive() => {
+                format!("the loop is not yours to unroll: call `{function}` less often")
+            }
             (Self::Library(function), _) => {
                 format!(
                     "the loop is not yours to unroll: call `{function}` less often, or keep the variable in shared memory"
                 )
             }
+            (Self::Hidden, _) if cx.is_recursive() => "access the elements with constant indices".to_string(),
             (Self::Hidden, _) => {
                 "access the elements with constant indices, or move the array to shared memory".to_string()
             }

@@ -91,6 +91,12 @@ impl<'a> LintContext<'a> {
         let (facts, trees) = (self.unit.facts, self.unit.trees);
         self.frame.objects.iter().map(move |object| StackObject::new(object, facts, trees))
     }
+
+    /// Whether the function calls itself. Each level of the recursion has variables of its own, and shared memory has
+    /// one for all of them.
+    pub fn is_recursive(&self) -> bool {
+        self.frame.recursion.is_some()
+    }
 }
 
 /// Facts on a unit, for lints.

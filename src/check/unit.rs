@@ -30,7 +30,7 @@ use crate::compile::rescue::HeaderIndex;
 use crate::compile::unit::{CompileError, Compiler, Failure, Shown, Target};
 use crate::measure::Bench;
 use crate::verify::OverlaySource;
-use crate::verify::measure::{Measured, block_sizes};
+use crate::verify::measure::{Measured, added_warning, block_sizes};
 use crate::verify::overlay::Overlay;
 use crate::verify::results::{Comparer, Original};
 
@@ -185,12 +185,14 @@ impl Tried {
     fn result(self) -> Result<Measured, Box<Failure>> {
         match self {
             Self::Measured(measured) => Ok(measured),
-            Self::Refused { architecture, messages } => {
-                let error = CompileError::Refused { architecture };
-                Err(Box::new(Failure { error, messages, rescues: Vec::new(), ptx: None, read: None, absent: None }))
-            }
+            Self::Refused { architecture, messages } => Err(refused(architecture, messages)),
         }
     }
+}
+
+fn refused(architecture: String, messages: Vec<CompilerMessage>) -> Box<Failure> {
+    let error = CompileError::Refused { architecture };
+    Box::new(Failure { error, messages, rescues: Vec::new(), ptx: None, read: None, absent: None })
 }
 
 impl OverlaySource for Compilers<'_> {
@@ -232,6 +234,9 @@ impl Compilers<'_> {
         let compiles_host = overlay.is_seen_by_host();
         let compiler = Compiler { tries_shared_spilling: false, compiles_host, show, ..compiler };
         let artifacts = compiler.compile(&mirror.unit, target)?;
+        if let Some(warning) = self.added_warning(overlay.unit, target, &artifacts) {
+            return Err(refused(artifacts.architecture.clone(), vec![warning]));
+        }
         let mut measured = Measured::of(&artifacts);
         if let Some(before) = self.original(overlay.unit, target) {
             let results = self.comparer.results(&before, &artifacts.ptx, overlay);
@@ -239,6 +244,13 @@ impl Compilers<'_> {
             (measured.results, measured.executed) = (results.functions, results.executed);
         }
         Ok(measured)
+    }
+
+    /// A warning that the edits bring. Most texts have none, so that the original is not asked for.
+    fn added_warning(&self, unit: &TranslationUnit, target: &Target, after: &Artifacts) -> Option<CompilerMessage> {
+        added_warning(&[], &after.messages)?;
+        let before = self.original_artifacts(unit, target)?;
+        added_warning(&before.messages, &after.messages).cloned()
     }
 
     /// Both versions of the kernels whose results are equal, on a GPU.

@@ -17,6 +17,9 @@ const ROUNDS: u32 = 8;
 /// Resolution of the estimate: one part in this many, about 3 %.
 const TOLERANCE: u64 = 32;
 
+/// Less than one part in this many of the local memory is not worth shared memory.
+const MINOR_PART: u64 = 10;
+
 /// Facts about a candidate besides its figures.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
@@ -36,6 +39,9 @@ pub struct Terms {
 pub enum Fault {
     #[error("does not compile{}", .0.as_ref().map(|said| format!(": {said}")).unwrap_or_default())]
     NotCompiled(Option<String>),
+    /// The compiler warns of what it did not warn of before.
+    #[error("new compiler warning: {0}")]
+    Warned(String),
     /// Bytes of shared memory per block that a kernel would need, and how many it may have.
     #[error("{} of shared memory per block, {} at most", kib(*.0), kib(*.1))]
     SharedSize(u64, u64),
@@ -43,6 +49,8 @@ pub enum Fault {
     Missing,
     #[error("does not reduce local memory, or turns it into spills")]
     NoGain,
+    #[error("shared memory for less than a tenth of the local memory")]
+    Minor,
     #[error("halves occupancy, saves less")]
     Occupancy,
     #[error("shared memory leaves {1} of {0} warps resident, saves less")]
@@ -70,6 +78,7 @@ impl Fault {
         matches!(
             self,
             Self::NoGain
+                | Self::Minor
                 | Self::Occupancy
                 | Self::Work(..)
                 | Self::Slower(_)
@@ -84,7 +93,16 @@ impl Fault {
 impl Fault {
     /// Whether another size of the block would not help either: a thread takes as much room in each.
     pub fn is_of_any_block(&self) -> bool {
-        matches!(self, Self::NoGain | Self::Occupancy | Self::Work(..) | Self::Slower(_) | Self::Room(..))
+        matches!(
+            self,
+            Self::NoGain
+                | Self::Minor
+                | Self::Occupancy
+                | Self::Work(..)
+                | Self::Slower(_)
+                | Self::Doubtful
+                | Self::Room(..)
+        )
     }
 }
 
@@ -133,6 +151,9 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Resul
     let is_nothing = is_bare(before) && is_bare(after);
     if !falls(before, after) && !is_nothing {
         return Err(Fault::NoGain);
+    }
+    if after.usage.shared > before.usage.shared && is_minor(before, after) {
+        return Err(Fault::Minor);
     }
     let rounds = u64::from(terms.rounds.unwrap_or(ROUNDS).max(ROUNDS));
     let old_work = before.work.total(rounds, terms.costs);
@@ -206,6 +227,13 @@ pub fn judge_timing(timing: &Timing) -> Result<(), Fault> {
     }
 }
 
+/// Whether at most half of the warps are resident that were, because of new shared memory.
+pub fn halves_occupancy(before: &Function, after: Option<&Function>, terms: Terms) -> bool {
+    let Some(after) = after.filter(|after| after.usage.shared > before.usage.shared) else { return false };
+    let warps = |function: &Function| resident(function, terms).map(|occupancy| occupancy.warps);
+    warps(before).zip(warps(after)).is_some_and(|(old, new)| new * 2 <= old)
+}
+
 /// Resident warps without and with the added shared memory, if it reduces their number. More registers are a different
 /// matter: they let a warp have more loads in flight.
 fn crowded(before: &Function, after: &Function, terms: Terms) -> Option<(u32, u32)> {
@@ -237,6 +265,12 @@ fn falls(before: &Function, after: &Function) -> bool {
     let spills = (before.spilled(), after.spilled());
     let is_known = !after.stack_is_unknown || before.stack_is_unknown;
     is_known && frames.1 <= frames.0 && spills.1 <= spills.0 && (frames.1 < frames.0 || spills.1 < spills.0)
+}
+
+/// Whether less than a tenth of the frame and of the spills is gone.
+fn is_minor(before: &Function, after: &Function) -> bool {
+    let is_kept = |before: u64, after: u64| before.saturating_sub(after).saturating_mul(MINOR_PART) < before.max(1);
+    is_kept(before.usage.stack_frame, after.usage.stack_frame) && is_kept(before.spilled(), after.spilled())
 }
 
 /// Whether a function that a candidate is not for has more local memory than before.
@@ -359,6 +393,34 @@ mod tests {
         let terms = Terms { threads: Some(128), ..TERMS };
         let of = judge(&unknown(before), Some(&unknown(shared(16 << 10, 90))), terms);
         assert_eq!(of.err(), Some(Fault::Room(64, 52)));
+    }
+
+    #[test]
+    fn little_is_not_worth_shared_memory() {
+        let shared = |stack_frame: u64, spills: u64| {
+            let function = function(stack_frame, spills, 32, 100);
+            Function { usage: ResourceUsage { shared: 1 << 10, ..function.usage }, ..function }
+        };
+        let before = function(4400, 5752, 32, 100);
+        assert_eq!(fault(&before, &shared(4312, 5248)), Some(Fault::Minor));
+        assert_eq!(fault(&before, &shared(4312, 5100)), None);
+        assert_eq!(fault(&before, &shared(3900, 5752)), None);
+        assert_eq!(fault(&before, &function(4312, 5248, 32, 100)), None);
+    }
+
+    #[test]
+    fn half_the_warps_for_shared_memory() {
+        let terms = Terms { threads: Some(256), ..TERMS };
+        let before = function(128, 0, 32, 100);
+        let shared = |shared: u64| {
+            let function = function(0, 0, 32, 10);
+            Function { usage: ResourceUsage { shared, ..function.usage }, ..function }
+        };
+        // 8 blocks fit, 4 with 45 KiB each; more registers are another matter.
+        assert!(halves_occupancy(&before, Some(&shared(45 << 10)), terms));
+        assert!(!halves_occupancy(&before, Some(&shared(30 << 10)), terms));
+        assert!(!halves_occupancy(&before, Some(&function(0, 0, 64, 10)), terms));
+        assert!(!halves_occupancy(&before, None, terms));
     }
 
     #[test]

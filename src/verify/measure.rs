@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use lmem_base::diagnostic::{Comparison, ResourceUsage};
 use lmem_base::timing::Measurement;
 use lmem_compare::estimate::{Counts, Executed};
-use lmem_unit::Artifacts;
+use lmem_unit::{Artifacts, CompilerMessage, MessageKind};
 use nv_code::{Cubin, FunctionUsage, PtxasLog, SassFunction, Work};
 
 /// Directives in a kernel's header that give its block size.
@@ -61,6 +61,19 @@ pub struct Measured {
     /// By kernel: both versions on a GPU, if that was asked for.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub timed: BTreeMap<String, Measurement>,
+}
+
+/// A warning of the edited text that the original does not give, or gives less often: a variable in shared memory whose
+/// constructor does not run, a value that narrows.
+pub fn added_warning<'m>(before: &[CompilerMessage], after: &'m [CompilerMessage]) -> Option<&'m CompilerMessage> {
+    let count = |messages: &[CompilerMessage], number: &str| {
+        messages.iter().filter(|message| message.number.as_deref() == Some(number)).count()
+    };
+    let is_new = |message: &&CompilerMessage| {
+        let number = message.number.as_deref();
+        number.is_some_and(|number| count(after, number) > count(before, number))
+    };
+    after.iter().filter(|message| message.kind == MessageKind::Warning).find(is_new)
 }
 
 /// Figures of one function.
@@ -149,6 +162,27 @@ fn product(numbers: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn warnings_that_edits_bring() {
+        let message = |kind, number: Option<&str>| CompilerMessage {
+            kind,
+            compiler: "nvcc".to_string(),
+            number: number.map(str::to_string),
+            text: "dynamic initialization is not supported".to_string(),
+            place: None,
+            column: None,
+        };
+        let warning = |number| message(MessageKind::Warning, Some(number));
+        let (constructor, unused) = (warning("20054-D"), warning("177-D"));
+        let added = |before: &[CompilerMessage], after: &[CompilerMessage]| added_warning(before, after).cloned();
+        let (one, two) = ([unused.clone()], [unused.clone(), constructor.clone()]);
+        assert_eq!(added(&one, &two), Some(constructor));
+        assert_eq!(added(&two, &one), None);
+        assert_eq!(added(&two, &[unused.clone(), unused.clone()]), Some(unused));
+        // ptxas says how much the kernel spills, without a number.
+        assert_eq!(added(&[], &[message(MessageKind::Warning, None)]), None);
+    }
 
     #[test]
     fn names_do_not_depend_on_where_a_file_lies() {

@@ -439,13 +439,17 @@ fn outcome<'r>(
     }
 }
 
-/// The compiler's first error, with its line.
+/// The compiler's first error, or the warning that the edits bring, with its line.
 fn why_not_compiled(failure: &Failure) -> Fault {
-    let Some(error) = failure.messages.iter().find(|message| message.kind == MessageKind::Error) else {
-        return Fault::NotCompiled(None);
-    };
-    let line = error.place.as_ref().map(|(_, line)| format!(" (line {line} of the edited file)")).unwrap_or_default();
-    compare::shared_size(&error.text).unwrap_or_else(|| Fault::NotCompiled(Some(format!("{}{line}", error.text))))
+    let first = |kind| failure.messages.iter().find(|message| message.kind == kind);
+    let error = first(MessageKind::Error);
+    let Some(message) = error.or_else(|| first(MessageKind::Warning)) else { return Fault::NotCompiled(None) };
+    let line = message.place.as_ref().map(|(_, line)| format!(" (line {line} of the edited file)")).unwrap_or_default();
+    let said = format!("{}{line}", message.text);
+    match error {
+        Some(error) => compare::shared_size(&error.text).unwrap_or(Fault::NotCompiled(Some(said))),
+        None => Fault::Warned(said),
+    }
 }
 
 /// Whether the kernel has local memory before the edits.
@@ -491,6 +495,10 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             }
             None => estimated?,
         };
+        // Instructions alone are too little to give half of the warps for.
+        if speedup.is_none() && measured.is_none() && compare::halves_occupancy(before, edited, terms) {
+            return Err(Fault::Occupancy);
+        }
         let verified = VerifiedKernel {
             name: kernel.name.clone(),
             mangled: kernel.mangled.clone(),

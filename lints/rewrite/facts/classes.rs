@@ -1,9 +1,11 @@
 //! Classes whose values are copied member by member, and members that a variable of their own can stand for.
 
 use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::identifiers::occurrences;
 use cuda_syntax::{SyntaxTree, types};
 
-use super::plain_type::definitions;
+use super::named_type::{Class, NamedType, named_type};
+use super::plain_type::{is_assertion, is_virtual};
 
 /// Limit on nested classes and on type aliases.
 const MAX_STEPS: usize = 6;
@@ -19,71 +21,63 @@ fn is_copied_within(tree: &SyntaxTree, type_text: &str, steps: usize) -> bool {
     let words: Vec<&str> =
         type_text.split_whitespace().filter(|word| !matches!(*word, "struct" | "enum" | "const")).collect();
     let name = words.join(" ");
-    if types::size_of(&name).is_some() {
-        return true;
-    }
-    match class_of(tree, &name) {
-        Some(class) if class.kind() == Kind::EnumSpecifier => true,
-        Some(class) => is_plain_class(tree, class, &|text| is_copied_within(tree, text, steps)),
-        None => match definitions(tree, &name).as_slice() {
-            [alias] => alias.field(Field::Type).is_some_and(|it| is_copied_within(tree, tree.slice(it), steps)),
-            _ => false,
-        },
+    let is_plain = |text: &str| is_copied_within(tree, text, steps);
+    match named_type(tree, &name) {
+        _ if types::size_of(&name).is_some() => true,
+        Some(NamedType::Enumeration) => true,
+        Some(NamedType::Alias(other)) => is_plain(&other),
+        Some(NamedType::Class(class)) => is_plain_class(tree, &class, &is_plain),
+        None => false,
     }
 }
 
-/// The only definition of a class, structure, union or enumeration under a name.
-fn class_of<'t>(tree: &'t SyntaxTree, name: &str) -> Option<Node<'t>> {
-    let definitions = definitions(tree, name);
-    let [definition] = definitions.as_slice() else { return None };
-    let class = match definition.kind() {
-        Kind::TypeDefinition => definition.field(Field::Type)?,
-        _ => *definition,
-    };
-    class.field(Field::Body).map(|_| class)
+fn is_plain_class(tree: &SyntaxTree, class: &Class<'_>, is_plain: &dyn Fn(&str) -> bool) -> bool {
+    let has_plain_bases = class.bases(tree).is_some_and(|bases| bases.iter().all(|base| is_plain(base)));
+    let body = class.node.field(Field::Body);
+    has_plain_bases && body.is_some_and(|body| has_plain_members(tree, class, body, is_plain))
 }
 
-fn is_plain_class(tree: &SyntaxTree, class: Node<'_>, is_plain: &dyn Fn(&str) -> bool) -> bool {
-    let is_based = class.children().any(|child| child.kind() == Kind::BaseClassClause);
-    let is_fit = |member: Node<'_>| match member.kind() {
+fn has_plain_members(tree: &SyntaxTree, class: &Class<'_>, body: Node<'_>, is_plain: &dyn Fn(&str) -> bool) -> bool {
+    body.named_children().all(|member| match member.kind() {
         Kind::FieldDeclaration => {
-            let type_node = member.field(Field::Type);
-            member.fields(Field::Declarator).all(|it| match it.kind() {
+            let Some(type_node) = member.field(Field::Type) else { return false };
+            let mut declarators = member.fields(Field::Declarator).peekable();
+            if declarators.peek().is_none() {
+                // A type of its own, or members without a name of their own.
+                let Some(body) = type_node.field(Field::Body) else { return false };
+                return type_node.field(Field::Name).is_some() || has_plain_members(tree, class, body, is_plain);
+            }
+            declarators.all(|it| match it.kind() {
                 Kind::FunctionDeclarator => !is_special(tree, class, it) && !is_virtual(tree, member),
                 Kind::PointerDeclarator => true,
                 Kind::ReferenceDeclarator => false,
-                _ => type_node.is_some_and(|it| is_plain(tree.slice(it))),
+                _ => is_plain(&class.spelled(tree, type_node)),
             }) && !tree.slice(member).contains("volatile")
         }
         Kind::FunctionDefinition | Kind::Declaration => {
             let declarator = member.field(Field::Declarator);
             declarator.is_some_and(|it| !is_special(tree, class, it)) && !is_virtual(tree, member)
         }
-        Kind::Comment | Kind::AccessSpecifier => true,
-        _ => false,
-    };
-    let body = class.field(Field::Body);
-    !is_based && body.is_some_and(|body| body.named_children().all(is_fit))
+        Kind::Comment | Kind::AccessSpecifier | Kind::AliasDeclaration | Kind::TypeDefinition => true,
+        _ => is_assertion(tree, member),
+    })
 }
 
 /// Whether a function is an assignment, a destructor, or a constructor that takes a value of the class.
-fn is_special(tree: &SyntaxTree, class: Node<'_>, declarator: Node<'_>) -> bool {
+fn is_special(tree: &SyntaxTree, class: &Class<'_>, declarator: Node<'_>) -> bool {
     let name = tree.slice(declarator.declared_name());
-    let class_name = class.field(Field::Name).map_or("", |name| tree.slice(name));
     let text: String = tree.slice(declarator).split_whitespace().collect();
-    let parameters = text.split_once('(').map_or("", |(_, parameters)| parameters);
-    name.starts_with('~') || text.contains("operator=(") || (name == class_name && parameters.contains(class_name))
-}
-
-fn is_virtual(tree: &SyntaxTree, member: Node<'_>) -> bool {
-    tree.slice(member).trim_start().starts_with("virtual")
+    let parameters = tree.slice(declarator).split_once('(').map_or("", |(_, parameters)| parameters);
+    let takes_own = occurrences(parameters, &class.name).next().is_some();
+    name.starts_with('~') || text.contains("operator=(") || (name == class.name && takes_own)
 }
 
 /// Whether a member of a class is a number, a pointer or a plainly copied class of its own. A bit-field is narrower than
 /// its type, a member of a union shares its bytes with others.
 pub fn is_plain_member(tree: &SyntaxTree, class_text: &str, member: &str) -> bool {
     let name = class_text.split_whitespace().filter(|word| !matches!(*word, "struct" | "const")).collect::<Vec<_>>();
-    let Some(class) = class_of(tree, &name.join(" ")) else { return false };
+    let Some(NamedType::Class(found)) = named_type(tree, &name.join(" ")) else { return false };
+    let class = found.node;
     let is_packed = ["align", "packed"].iter().any(|word| tree.slice(class).contains(word))
         || (tree.text().contains("pragma pack") || tree.text().contains("_Pragma"));
     if !matches!(class.kind(), Kind::StructSpecifier | Kind::ClassSpecifier) || is_packed {
@@ -97,7 +91,9 @@ pub fn is_plain_member(tree: &SyntaxTree, class_text: &str, member: &str) -> boo
     let Some((declaration, named)) = own.next() else { return false };
     let words = tree.slice(declaration);
     let is_value = declaration.field(Field::Type).is_some_and(|it| {
-        it.field(Field::Body).is_none() && it.kind() != Kind::Decltype && is_copied_plainly(tree, tree.slice(it))
+        it.field(Field::Body).is_none()
+            && it.kind() != Kind::Decltype
+            && is_copied_plainly(tree, &found.spelled(tree, it))
     });
     let is_changed = ["volatile", "static", "mutable", ":"].iter().any(|word| words.contains(word));
     match named.kind() {
@@ -124,6 +120,12 @@ struct Derived : Point { int n; };
 struct Shape { virtual float area() const { return 0; } float x; };
 struct Holder { Counted inner; };
 struct View { float &x; };
+template <int N, typename T = float> struct Stack { T items[N]; int top; };
+template <typename T> struct Checked { T item; __device__ Checked(const Checked &other) : item(other.item) {} };
+struct Above : Point { int n; };
+struct Below : Counted { int n; };
+struct Hidden { union { Counted counted; int i; }; };
+struct Late { __device__ virtual float area() const { return 0; } float x; };
 typedef struct { int a; Point p; } Named;
 using Short = Point;
 union Either { int i; float f; };
@@ -148,10 +150,35 @@ struct __attribute__((packed)) Packed { int next; };
     #[test]
     fn copies_are_other_values() {
         let tree = SyntaxTree::example("a.cu", TEXT);
-        for name in ["int", "float4", "Mode", "Point", "Short", "Named", "Either", "const Point"] {
+        for name in [
+            "int",
+            "float4",
+            "Mode",
+            "Point",
+            "Short",
+            "Named",
+            "Either",
+            "const Point",
+            "Above",
+            "Stack<4>",
+            "Stack<4, Point>",
+        ] {
             assert!(is_copied_plainly(&tree, name), "{name}");
         }
-        for name in ["Counted", "Assigned", "Freed", "Derived", "Shape", "Holder", "View", "Unknown"] {
+        for name in [
+            "Counted",
+            "Assigned",
+            "Freed",
+            "Shape",
+            "Holder",
+            "View",
+            "Unknown",
+            "Below",
+            "Hidden",
+            "Late",
+            "Stack<4, Counted>",
+            "Checked<int>",
+        ] {
             assert!(!is_copied_plainly(&tree, name), "{name}");
         }
     }

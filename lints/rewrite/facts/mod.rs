@@ -7,6 +7,7 @@ pub mod constness;
 pub mod evaluation;
 pub mod integers;
 pub mod linkage;
+pub mod named_type;
 pub mod narrowing;
 pub mod number;
 pub mod plain_type;

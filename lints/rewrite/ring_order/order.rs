@@ -9,6 +9,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node, Subscript};
 use cuda_syntax::tree::{access_path, last_name};
 
+use super::overlap::may_overlap;
 use super::turn::is_apart;
 use crate::rewrite::facts::purity::is_pure;
 
@@ -37,7 +38,11 @@ impl<'v> Rounds<'v> {
 
     /// Whether the iterations of a body give the same result in any order.
     pub(super) fn may_be_reordered(mut self, body: Node<'_>) -> bool {
-        self.statement(body).is_some() && self.has_no_other_uses(body)
+        if self.statement(body).is_none() || !self.has_no_other_uses(body) {
+            return false;
+        }
+        let written = self.written.iter().map(|(base, _)| base.as_str());
+        !may_overlap(self.tree, body, written.chain(self.sums.keys().map(String::as_str)))
     }
 
     /// Checks a statement; `None` if it may depend on earlier iterations.
@@ -182,7 +187,10 @@ mod tests {
     use super::*;
 
     fn may_be_reordered(body: &str) -> bool {
-        let text = format!("void f() {{ for (int j = 0; j < 8; ++j) {{ {body} }} }}");
+        let text = format!(
+            "void f(float *out, const float *c, int n, int i, float x, float limit) {{ float a[8], sum, best, last; \
+             int count, at; for (int j = 0; j < 8; ++j) {{ {body} }} }}"
+        );
         let tree = SyntaxTree::example("a.cu", text.as_str());
         let start = text.rfind(&format!("{{ {body}")).unwrap();
         let body = tree.root().unwrap().named_descendant_for_byte_range(start, start + body.len() + 4).unwrap();
@@ -222,6 +230,9 @@ mod tests {
             "atomicAdd(out, a[j]);",
             "out[count++] = a[j];",
             "last = a[j];",
+            // The output may be the input, an element further.
+            "out[j] = a[j] + c[j];",
+            "sum += c[j]; out[j] = a[j];",
         ] {
             assert!(!may_be_reordered(body), "{body}");
         }

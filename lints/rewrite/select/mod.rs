@@ -49,6 +49,10 @@ pub struct Selection {
     pub has_writes: bool,
 }
 
+/// Limit on the chains of selects before one statement. Six of them before `p[u].x - p[v].x, …` are 36 lines for one,
+/// which nobody would read.
+const MOST_CHAINS: usize = 4;
+
 /// The forms, in the order in which they are tried.
 pub const FORMS: [Form; 2] = [Form::Branch, Form::Select];
 
@@ -88,7 +92,11 @@ pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Opt
         }
         let mut writer = Writer::new(holder, form)?;
         for statement in by_statement(uses) {
-            selects = selects.saturating_add(selects_of(&holder.tree, &statement));
+            let counts = selects_of(&holder.tree, &statement);
+            if counts.len() > MOST_CHAINS {
+                return None;
+            }
+            selects = counts.into_iter().fold(selects, u64::saturating_add);
             edits.extend(writer.statement(&statement)?);
         }
     }
@@ -98,8 +106,8 @@ pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Opt
     is_fit.then_some(Selection { rewrite, elements, selects, has_writes })
 }
 
-/// Number of selects in a statement; equal uses share one select.
-fn selects_of(tree: &SyntaxTree, uses: &[IndexedUse<'_>]) -> u64 {
+/// The number of selects of each chain in a statement; equal uses share one.
+fn selects_of(tree: &SyntaxTree, uses: &[IndexedUse<'_>]) -> Vec<u64> {
     let mut known: Vec<&str> = Vec::new();
     let chosen = uses.iter().filter(|found| {
         let text = tree.slice(found.node);
@@ -111,7 +119,7 @@ fn selects_of(tree: &SyntaxTree, uses: &[IndexedUse<'_>]) -> u64 {
         let counts = found.dimensions.iter().map(|dimension| dimension.count.unwrap_or(1));
         counts.fold(1, u64::saturating_mul)
     };
-    chosen.map(count).fold(0, u64::saturating_add)
+    chosen.map(count).collect()
 }
 
 /// The uses grouped by statement, inner statements first.

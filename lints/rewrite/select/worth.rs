@@ -76,4 +76,14 @@ mod tests {
         let squares: Vec<String> = (0..8).map(|at| format!("    out[{at}] = b[2][n] * b[2][n] + {at};")).collect();
         assert!(is_offered("b", &squares.join("\n")));
     }
+
+    #[test]
+    fn a_statement_has_few_chains() {
+        let sum = |count: usize| {
+            let terms: Vec<String> = (0..count).map(|at| format!("b[2][n + {at}]")).collect();
+            format!("    out[n] = {};", terms.join(" + "))
+        };
+        assert!(is_offered("b", &sum(4)));
+        assert!(!is_offered("b", &sum(5)));
+    }
 }

@@ -4,14 +4,16 @@
 //! are a limit that the hardware enforces. A launch shows one size, and a kernel with external linkage may be launched
 //! by files that no run reads, so that its launches prove nothing.
 
-use cuda_syntax::Launch;
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{base_name, enclosing_function};
+use cuda_syntax::{Launch, SyntaxTree};
 
 use super::declaration::PrivateVariable;
 use crate::framework::LintContext;
 use crate::rewrite::facts::text::split_at_commas;
 
 /// Block sizes to try if the size is unknown, the usual one first.
-const USUAL_THREADS: [u32; 3] = [256, 128, 64];
+pub const USUAL_THREADS: [u32; 3] = [256, 128, 64];
 
 /// The largest block of a kernel.
 pub struct Block {
@@ -39,7 +41,7 @@ impl Block {
     pub fn of(cx: &LintContext<'_>, variable: &PrivateVariable, fits: &dyn Fn(u32) -> bool) -> Option<Self> {
         let known = match variable.is_of_kernel {
             true => Self::of_launch_bounds(cx, variable).or_else(|| Self::of_launches(cx, variable)),
-            false => None,
+            false => Self::of_only_caller(cx, variable),
         };
         known.or_else(|| {
             let threads = USUAL_THREADS.into_iter().find(|threads| fits(*threads))?;
@@ -66,6 +68,15 @@ impl Block {
         variable.can_spell(text).then(|| Self { threads, text: text.to_string(), origin: Origin::Bounds })
     }
 
+    /// The largest launch of this kernel, if the file has no other that calls the variable's function. Other files may.
+    fn of_only_caller(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Self> {
+        let launch = cx.unit.launch(cx.frame)?;
+        let kernels = kernels_that_call(&variable.tree, enclosing_function(variable.tree.node_at(variable.offset)?)?);
+        let is_only = matches!(kernels.as_slice(), [only] if only == base_name(&cx.frame.name));
+        let origin = Origin::Launch(place_of(launch));
+        is_only.then(|| Self { threads: launch.threads, text: launch.threads.to_string(), origin })
+    }
+
     /// The largest of the launches that the unit shows.
     fn of_launches(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Self> {
         let function = cx.unit.function(&cx.frame.mangled)?;
@@ -87,6 +98,34 @@ impl Block {
     }
 }
 
+/// The names of the kernels of a file that call a function, directly or through others of the file.
+fn kernels_that_call(tree: &SyntaxTree, function: Node<'_>) -> Vec<String> {
+    let (mut open, mut known, mut kernels) = (vec![function], Vec::new(), Vec::new());
+    while let Some(current) = open.pop() {
+        let name = function_name(tree, current).to_string();
+        if known.contains(&name) {
+            continue;
+        }
+        let around = tree.nodes().filter(|node| is_name_of(tree, *node, &name)).filter_map(enclosing_function);
+        open.extend(around.filter(|caller| *caller != current));
+        if tree.is_within_kernel(current.end_byte().saturating_sub(1)) {
+            kernels.push(name.clone());
+        }
+        known.push(name);
+    }
+    kernels
+}
+
+fn function_name<'t>(tree: &'t SyntaxTree, function: Node<'_>) -> &'t str {
+    let declarator = function.field(Field::Declarator);
+    declarator.map_or("", |declarator| base_name(tree.slice(declarator.declared_name())))
+}
+
+/// Whether a node is a whole name: of a function that is called, or of a method.
+fn is_name_of(tree: &SyntaxTree, node: Node<'_>, name: &str) -> bool {
+    matches!(node.kind(), Kind::Identifier | Kind::FieldIdentifier) && tree.slice(node) == name
+}
+
 /// Where a launch stands, for readers.
 pub fn place_of(launch: &Launch) -> String {
     format!("{}:{}", launch.span.file.display, launch.span.start_line())
@@ -101,6 +140,27 @@ fn is_literal(block: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn callers_are_followed_to_their_kernels() {
+        let text = "__device__ void inner(int *a) { a[0] = 1; }
+__device__ void outer(int *a) { inner(a); }
+__device__ void loop(int *a) { loop(a); }
+__global__ void first(int *a) { outer(a); }
+__global__ void second(int *a) { a[1] = 2; loop(a); }
+__global__ void third(int *a) { inner(a); }
+";
+        let tree = SyntaxTree::example("a.cu", text);
+        let callers = |name: &str| {
+            let node = tree.node_at(text.find(&format!("void {name}(")).unwrap() + 5).unwrap();
+            kernels_that_call(&tree, enclosing_function(node).unwrap())
+        };
+        assert_eq!(callers("loop"), ["second"]);
+        assert_eq!(callers("outer"), ["first"]);
+        let mut both = callers("inner");
+        both.sort();
+        assert_eq!(both, ["first", "third"]);
+    }
 
     #[test]
     fn numbers_are_literals_and_names_are_not() {

@@ -19,7 +19,7 @@ use lmem_frame::{Address, EscapeKind, StackObject};
 
 use self::axes::axes;
 pub use self::block::place_of;
-use self::block::{Block, Origin};
+use self::block::{Block, Origin, USUAL_THREADS};
 use self::declaration::{BlockThreads, PrivateVariable, private_variable};
 pub use self::residency::must_be_resident;
 use super::Rewrite;
@@ -64,10 +64,11 @@ fn keep_laid_out(
 ) -> Option<Suggestion> {
     // A row holds the whole structure that `ring.slot` is a member of.
     let name = object.variable.as_ref()?.name.split('.').next()?;
-    let fits = |threads: u32| room_for(cx, object, threads, layout).is_some();
+    let bytes = whole_bytes(cx, object, variable)?;
+    let fits = |threads: u32| room_for(cx, bytes, threads, layout).is_some();
     let block = Block::of(cx, variable, &fits)?;
     let threads = block.threads;
-    let size = room_for(cx, object, threads, layout)?;
+    let size = room_for(cx, bytes, threads, layout)?;
     if is_stack(object) && takes_residents(cx, size, threads) {
         return None;
     }
@@ -91,6 +92,19 @@ fn keep_laid_out(
     Some(rewrite.threads(block.assumed()).suggestion(title))
 }
 
+/// Whether the variable is a structure whose constructor has an effect, or default values. Shared memory runs none.
+pub fn is_constructed(object: &StackObject) -> bool {
+    private_variable(object).is_some_and(|variable| variable.is_constructed())
+}
+
+/// Whether the variable is a stack that is better off in local memory, at every block size.
+pub fn is_resident_stack(cx: &LintContext<'_>, object: &StackObject) -> bool {
+    let bytes = own_variable(cx, object).filter(|_| is_stack(object)).and_then(|own| whole_bytes(cx, object, &own));
+    bytes.is_some_and(|bytes| {
+        USUAL_THREADS.into_iter().all(|threads| takes_residents(cx, bytes * u64::from(threads), threads))
+    })
+}
+
 /// Whether all computed indices step up and down: `stack[top++]`, `stack[--top]`. The top of such a stack stays in L1.
 fn is_stack(object: &StackObject) -> bool {
     let computed = object.accesses.iter().filter(|access| matches!(access.address, Address::Computed(_)));
@@ -111,7 +125,7 @@ fn takes_residents(cx: &LintContext<'_>, size: u64, threads: u32) -> bool {
 
 /// A variable that one thread of the block alone uses takes its own size of shared memory, and no block size is needed.
 fn keep_for_one_thread(cx: &LintContext<'_>, object: &StackObject, variable: &PrivateVariable) -> Option<Suggestion> {
-    let size = room_for(cx, object, 1, Layout::Columns)?;
+    let size = room_for(cx, whole_bytes(cx, object, variable)?, 1, Layout::Columns)?;
     let name = object.variable.as_ref()?.name.split('.').next()?;
     let edits = variable.for_one_thread(object, &argument_of(cx, variable))?;
     let rewrite = Rewrite::new(Applicability::MaybeIncorrect, edits).within_kernel(true);
@@ -125,11 +139,22 @@ fn own_variable(cx: &LintContext<'_>, object: &StackObject) -> Option<PrivateVar
     private_variable(object).filter(|_| is_own && is_kept)
 }
 
+/// The size of a variable; that of the whole structure where the object is a member of one, `ring.slot`.
+fn whole_bytes(cx: &LintContext<'_>, object: &StackObject, variable: &PrivateVariable) -> Option<u64> {
+    let shown = object.variable.as_ref()?;
+    let name = shown.name.split('.').next()?;
+    // Where a template has several instances, that of this kernel counts.
+    let function = variable.is_of_kernel.then_some(cx.frame.mangled.as_str());
+    let line = u32::try_from(shown.span.start_line()).ok()?;
+    let known = cx.unit.trees.front_end.variable(function, &shown.span.file.path, line, name);
+    let of_object = || shown.bytes.unwrap_or(0).max(object.bytes - object.padding);
+    Some(known.and_then(|variable| variable.bytes).unwrap_or_else(of_object)).filter(|bytes| *bytes > 0)
+}
+
 /// Bytes of the variables of all threads, if a block has room for them.
-fn room_for(cx: &LintContext<'_>, object: &StackObject, threads: u32, layout: Layout) -> Option<u64> {
-    let variable = object.variable.as_ref()?;
+fn room_for(cx: &LintContext<'_>, bytes: u64, threads: u32, layout: Layout) -> Option<u64> {
     let gap = if layout == Layout::Rows { ROW_GAP } else { 0 };
-    let size = (variable.bytes.unwrap_or(0).max(object.bytes - object.padding) + gap) * u64::from(threads);
+    let size = (bytes + gap) * u64::from(threads);
     let added = cx.unit.launches().dynamic_shared(&cx.frame.name)?;
     (size + cx.frame.usage.shared + added <= DECLARED_SHARED && !has_dynamic_shared_memory(cx)).then_some(size)
 }
@@ -145,7 +170,7 @@ fn edits(
     let argument = argument_of(cx, variable);
     match layout {
         Layout::Columns => variable.columns(&threads, &argument).filter(|_| object.escapes().is_empty()),
-        Layout::Rows => variable.rows(object, &threads, &argument),
+        Layout::Rows => variable.rows(object, whole_bytes(cx, object, variable)?, &threads, &argument),
     }
 }
 

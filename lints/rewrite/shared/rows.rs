@@ -7,7 +7,7 @@
 //! only the compiler guaranteed that alignment for the variable.
 
 use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::identifiers::{fresh, occurrences};
+use cuda_syntax::identifiers::fresh;
 use cuda_syntax::tree::{enclosing_function, first_statement};
 use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::Edit;
@@ -16,6 +16,8 @@ use lmem_frame::StackObject;
 use super::alignment::may_lie_anywhere;
 use super::columns::{loops_over, zero};
 use super::declaration::{BlockThreads, Declared, PrivateVariable, declared, is_type_asked};
+use crate::rewrite::facts::classes::is_copied_plainly;
+use crate::rewrite::facts::named_type::named_type;
 use crate::rewrite::facts::plain_type;
 
 /// Counter names for loops that fill an array, one per dimension; more dimensions are refused.
@@ -31,11 +33,12 @@ impl PrivateVariable {
     pub fn rows(
         &self,
         object: &StackObject,
+        bytes: u64,
         threads: &BlockThreads<'_>,
         argument: &dyn Fn(&str) -> Option<String>,
     ) -> Option<Vec<Edit>> {
         let tree = &*self.tree;
-        if let Some(edits) = self.row_of_parameter(object, threads, argument) {
+        if let Some(edits) = self.row_of_parameter(object, bytes, threads, argument) {
             return Some(edits);
         }
         let declared = declared(tree, self.offset)?;
@@ -45,7 +48,7 @@ impl PrivateVariable {
         let lines = match (declared.extents.is_empty(), is_number) {
             (false, _) => row.of_array(argument)?,
             (true, true) => row.of_number()?,
-            (true, false) => row.of_object(size_of(object)?, argument)?,
+            (true, false) => row.of_object(bytes, argument)?,
         };
         row.place(lines).map(|edit| vec![edit])
     }
@@ -57,6 +60,14 @@ impl PrivateVariable {
         let threads = BlockThreads { count: "1", own: "0" };
         let row = Row { tree: &self.tree, declared: &declared, threads: &threads, type_text };
         row.place(row.of_one_thread(argument)?).map(|edit| vec![edit])
+    }
+
+    /// Whether the file defines the variable's type, and a variable of it is constructed.
+    pub fn is_constructed(&self) -> bool {
+        let Some(declared) = declared(&self.tree, self.offset).filter(|it| it.extents.is_empty()) else { return false };
+        let type_text = declared.statement.field(Field::Type).map_or("", |it| self.tree.slice(it));
+        let is_known = named_type(&self.tree, type_text).is_some();
+        is_known && !plain_type::is_plain(&self.tree, type_text, &|_| None)
     }
 
     /// The type of a variable that may be moved, as written; with `const` for pointers to constants.
@@ -85,6 +96,7 @@ impl PrivateVariable {
     fn row_of_parameter(
         &self,
         object: &StackObject,
+        bytes: u64,
         threads: &BlockThreads<'_>,
         argument: &dyn Fn(&str) -> Option<String>,
     ) -> Option<Vec<Edit>> {
@@ -95,7 +107,7 @@ impl PrivateVariable {
         let type_text = words_of(tree.slice(type_node));
         let is_value =
             name.kind() == Kind::Identifier && parameter.named_child_count() == 2 && tree.is_plain(parameter);
-        let is_object = !types::is_scalar(&type_text) && !has_destructor(tree, &type_text);
+        let is_object = !types::is_scalar(&type_text) && is_copied_plainly(tree, &type_text);
         if !is_value || !is_object || is_type_asked(tree, name) || !may_lie_anywhere(object, tree, name, &type_text) {
             return None;
         }
@@ -104,8 +116,7 @@ impl PrivateVariable {
         let block = fresh(tree.text(), &format!("{text}_of_block"), &[]);
         let first = first_statement(enclosing_function(name)?)?;
         let ending = tree.line_ending(first.start_byte())?;
-        let object_type = (type_text.as_str(), size_of(object)?);
-        let mut lines = object_lines(tree, text, object_type, &block, threads, argument)?;
+        let mut lines = object_lines(tree, text, (&type_text, bytes), &block, threads, argument)?;
         lines.push(format!("{text} = {given};"));
         let lines = lines.join(&ending);
         let before = tree.line_before(first.start_byte(), &lines.replace(&ending, " "))?;
@@ -140,19 +151,6 @@ fn object_lines(
             format!("{type_text} &{name} = {block}[{own}].own;"),
         ],
     })
-}
-
-/// The size of a structure, which rows are made of.
-fn size_of(object: &StackObject) -> Option<u64> {
-    let known = object.variable.as_ref().and_then(|variable| variable.bytes);
-    known.or(Some(object.bytes.saturating_sub(object.padding))).filter(|bytes| *bytes > 0)
-}
-
-/// Whether the text defines a destructor of the type, which would never be called.
-fn has_destructor(tree: &SyntaxTree, type_text: &str) -> bool {
-    let base = type_text.split('<').next().unwrap_or_default().rsplit("::").next().unwrap_or_default().trim();
-    let text = tree.text();
-    occurrences(text, base).any(|at| text[..at].ends_with('~'))
 }
 
 /// The parts of the new declaration.
@@ -267,6 +265,8 @@ impl Row<'_> {
         let name = self.name();
         match initializer {
             None => Some(None),
+            // An assignment that a class defines is no initialization, and a constructor may keep the object's address.
+            Some(_) if !is_copied_plainly(tree, type_text) || plain_type::has_constructors(tree, type_text) => None,
             // Only a constructor takes arguments in parentheses.
             Some(value) if matches!(value.kind(), Kind::ArgumentList | Kind::ParameterList) => None,
             Some(value) if value.kind() == Kind::InitializerList => {
@@ -334,6 +334,7 @@ fn has_no_comments(statement: Node<'_>) -> bool {
 mod tests {
     use super::*;
     use cuda_syntax::Example;
+    use cuda_syntax::identifiers::occurrences;
     use cuda_syntax::tree::DeclarationKind;
     use lmem_base::edit::apply;
     use lmem_base::source::{SourceFile, Span};
@@ -350,6 +351,9 @@ struct Pair { double sum; float *at; float last[4]; };
 struct Body { float speed[3]; __device__ float pick(int k) const { return speed[k]; } __device__ void put(int k); };
 struct Guard { int n; ~Guard(); };
 struct Counted { int n = 0; };
+template <int N, typename T> struct List { T items[N]; __device__ void push(T x) { items[0] = x; } };
+struct Own { int n[3]; int *at; __device__ Own() {} __device__ Own(int k) : at(n + k) {} };
+struct Copied { int n[3]; __device__ Copied &operator=(const Copied &other) { n[0] = other.n[0]; return *this; } };
 __device__ int read(const int *p, int k) { return p[k]; }
 __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>(p)[k].x; }
 ";
@@ -371,10 +375,11 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
             let address = Address::Computed(Provenance::default());
             object.accesses.push(Access::new(AccessKind::Load, address, [place].into_iter().collect()));
         }
-        object.variable = Some(variable(if text[kernel..].contains("Pair w") { 32 } else { 12 }));
+        let bytes = if text[kernel..].contains("Pair w") { 32 } else { 12 };
+        object.variable = Some(variable(bytes));
         let threads = BlockThreads { count: "256", own: "threadIdx.x" };
-        let edits =
-            PrivateVariable::at(tree, offset)?.rows(&StackObject::new(&object, &facts, &trees), &threads, &|_| None)?;
+        let object = StackObject::new(&object, &facts, &trees);
+        let edits = PrivateVariable::at(tree, offset)?.rows(&object, bytes, &threads, &|_| None)?;
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
         Some(edited.strip_prefix(HEAD)?.strip_suffix("\n}\n")?.to_string())
     }
@@ -439,6 +444,13 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
                 "__shared__ State w_of_block[256]; State &w = w_of_block[threadIdx.x]; w.key[n] = 1;",
             ),
             ("Body w;", "__shared__ Body w_of_block[256]; Body &w = w_of_block[threadIdx.x];"),
+            ("List<3, int> w;", "__shared__ List<3, int> w_of_block[256]; List<3, int> &w = w_of_block[threadIdx.x];"),
+            (
+                "List<3, int> w{};",
+                "__shared__ List<3, int> w_of_block[256]; List<3, int> &w = w_of_block[threadIdx.x]; w = List<3, int>{};",
+            ),
+            ("Own w;", "__shared__ Own w_of_block[256]; Own &w = w_of_block[threadIdx.x];"),
+            ("Copied w;", "__shared__ Copied w_of_block[256]; Copied &w = w_of_block[threadIdx.x];"),
             ("State w = a[n];", "__shared__ State w_of_block[256]; State &w = w_of_block[threadIdx.x]; w = a[n];"),
             ("State w = {n};", "__shared__ State w_of_block[256]; State &w = w_of_block[threadIdx.x]; w = State{n};"),
             (
@@ -452,6 +464,18 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
             rows("int w = n; read(&w, 0);").as_deref(),
             Some("__shared__ int w_of_block[256]; int &w = w_of_block[threadIdx.x]; w = n; read(&w, 0);")
         );
+    }
+
+    #[test]
+    fn constructors_do_not_run_in_shared_memory() {
+        let is_constructed = |declared: &str| {
+            let text = format!("{HEAD}__global__ void k(int n)\n{{ {declared} f(w); }}\n");
+            let tree = std::rc::Rc::new(cuda_syntax::SyntaxTree::example("a.cu", &text));
+            let offset = text.rfind("w;").unwrap();
+            PrivateVariable::at(&tree, offset).unwrap().is_constructed()
+        };
+        assert!(is_constructed("Counted w;") && is_constructed("List<3, Counted> w;"));
+        assert!(!is_constructed("State w;") && !is_constructed("List<3, int> w;") && !is_constructed("Unknown w;"));
     }
 
     #[test]
@@ -488,6 +512,12 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
             // Constructors, which shared memory does not run.
             "Stack<8> w; f(w);",
             "Counted w; f(w);",
+            "List<3, Counted> w; f(w);",
+            // An assignment that does something else.
+            "Copied w = a[n]; f(w);",
+            "Copied w{}; f(w);",
+            "Own w = Own(2); f(w);",
+            "Own w = {2}; f(w);",
             "State w(a, n); f(w);",
             "int w[4] /* four */; f(w);",
             "int w[4] = {1}; f(w);",

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::ast::{Call, Field, Kind, Node};
+use crate::identifiers::occurrences;
 use lmem_base::diagnostic::Edit;
 use lmem_base::source::Span;
 
@@ -166,6 +167,14 @@ impl SyntaxTree {
         let function = node.enclosing(Kind::FunctionDefinition);
         let mut within = node.ancestors().take_while(|around| Some(*around) != function);
         !within.any(is_odd) && !function.is_some_and(is_odd)
+    }
+
+    /// Whether a name stands in text that was not compiled, as another branch of an `#if` has it.
+    pub fn is_skipped(&self, name: Node<'_>) -> bool {
+        let word = self.slice(name);
+        let is_around = |start: usize, end: usize| start <= name.start_byte() && name.end_byte() <= end;
+        let mut differences = self.compiled().differences().filter(|it| is_around(it.start, it.end));
+        differences.any(|difference| occurrences(&difference.compiled, word).next().is_none())
     }
 
     /// Whether an offset is in a kernel, so that an edit there changes no other function.
