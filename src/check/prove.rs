@@ -244,7 +244,7 @@ mod tests {
         assert!(!is_written(&header, &[], false));
         assert!(!is_written(&header, &[&part], true));
         assert!(!is_written(&header, &["-p", "one"], true));
-        assert!(!is_written(&header, &["--exclude", "one"], true));
+        assert!(!is_written(&header, &["--workspace", "--exclude", "one"], true));
         // Rust code has no other readers.
         assert!(is_written(&root.join("lib.rs"), &["-p", "one"], false));
     }

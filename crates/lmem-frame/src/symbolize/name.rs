@@ -541,22 +541,18 @@ mod tests {
         let text =
             "__global__ void k(float *buffer, Pair i, int n) {\n  Out result{buffer, n};\n  put(result, i);\n}\n";
         let scene = Scene::new(text).with_variable(("result", "Out", 16), "  Out result", &[]);
-        let of = |number: usize, at: &str| {
-            named(&scene, |it| {
-                let start = text.find(at).unwrap();
-                let span = it.trees.tree(it.tree).span(start..start + 1).unwrap();
-                let parameter = Parameter { name: "p".into(), type_text: "P".into(), span };
-                let copy = ParameterCopy { parameter: Some(parameter), ..copy_of(number) };
-                let escapes = vec![
-                    it.passed("_Z3putR3OutR4Pair", (0, 2), &[super::super::scene::at("put(")]),
-                    it.passed("_Z3putR3OutR4Pair", (1, 2), &[super::super::scene::at("put(")]),
-                ];
-                let stored_values = StoredValues::Parameter(copy);
-                vec![RawObject { stored_values, escapes, ..object(16, Vec::new()) }]
-            })
-        };
-        assert_eq!(of(0, "buffer,"), some(&["result"]));
-        assert_eq!(of(1, "i, int"), some(&["i"]));
+        let names = named(&scene, |it| {
+            let start = text.find("buffer,").unwrap();
+            let span = it.trees.tree(it.tree).span(start..start + 1).unwrap();
+            let parameter = Parameter { name: "buffer".into(), type_text: "float *".into(), span };
+            let copy = ParameterCopy { parameter: Some(parameter), ..copy_of(0) };
+            let escapes = vec![
+                it.passed("_Z3putR3OutR4Pair", (0, 2), &[super::super::scene::at("put(")]),
+                it.passed("_Z3putR3OutR4Pair", (1, 2), &[super::super::scene::at("put(")]),
+            ];
+            vec![RawObject { stored_values: StoredValues::Parameter(copy), escapes, ..object(16, Vec::new()) }]
+        });
+        assert_eq!(names, some(&["result"]));
     }
 
     #[test]
