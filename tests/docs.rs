@@ -141,7 +141,10 @@ fn commands_of_the_pages_are_known() {
         flags.extend(command.get_arguments().filter_map(|it| Some(format!("--{}", it.get_long()?))));
     };
     add(&command);
-    command.get_subcommands().for_each(&mut add);
+    for subcommand in command.get_subcommands() {
+        add(subcommand);
+        subcommand.get_subcommands().for_each(&mut add);
+    }
     let names: BTreeSet<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
     for page in pages() {
         let text = read(&page);
