@@ -156,13 +156,13 @@ pub struct CheckArgs {
     #[arg(long, help_heading = "Packages", conflicts_with = "paths")]
     pub workspace: bool,
     /// Leave a package out (with --workspace; may be repeated)
-    #[arg(long, value_name = "SPEC", help_heading = "Packages", requires = "workspace")]
+    #[arg(long, value_name = "SPEC", hide_short_help = true, help_heading = "Packages", requires = "workspace")]
     pub exclude: Vec<String>,
     /// Path to Cargo.toml
-    #[arg(long, value_name = "PATH", help_heading = "Packages")]
+    #[arg(long, value_name = "PATH", hide_short_help = true, help_heading = "Packages")]
     pub manifest_path: Option<PathBuf>,
     /// Check the N-th of M parts of the files, for several machines; a file stays in its part when others come and go
-    #[arg(long, value_name = "N/M", help_heading = "Packages", conflicts_with_all = ["fix", "diff", "write_baseline"])]
+    #[arg(long, value_name = "N/M", hide_short_help = true, help_heading = "Packages", conflicts_with_all = ["fix", "diff", "write_baseline"])]
     pub partition: Option<Partition>,
 
     /// Architectures to compile for, separated by commas; `native` is this machine's GPU
@@ -187,32 +187,40 @@ pub struct CheckArgs {
     #[arg(long, help_heading = "Build scripts", env = "CARGO_LMEM_CAPTURE", value_parser = clap::builder::FalseyValueParser::new())]
     pub capture: bool,
     /// Run `cargo check` first and pass its messages through, for editors that run one command
-    #[arg(long, help_heading = "Build scripts", conflicts_with_all = ["output", "diff"])]
+    #[arg(long, hide_short_help = true, help_heading = "Build scripts", conflicts_with_all = ["output", "diff"])]
     pub with_check: bool,
     #[command(flatten)]
     pub features: FeatureArgs,
     /// Compile everything again, and keep nothing
-    #[arg(long, help_heading = "Compilation")]
+    #[arg(long, hide_short_help = true, help_heading = "Compilation")]
     pub no_cache: bool,
     /// Compilers that run at the same time [default: number of cores]
     #[arg(short, long, value_name = "N", help_heading = "Compilation", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
     /// Seconds after which one file or kernel string is given up
-    #[arg(long, value_name = "SECONDS", default_value_t = 600, help_heading = "Compilation", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, hide_short_help = true, help_heading = "Compilation", value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
     /// Seconds after which the whole run compiles nothing more
-    #[arg(long, value_name = "SECONDS", default_value_t = 14400, help_heading = "Compilation", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 14400, hide_short_help = true, help_heading = "Compilation", value_parser = clap::value_parser!(u64).range(1..))]
     pub total_timeout: u64,
     /// MiB of memory that one compiler may take; 0 sets no limit
-    #[arg(long, value_name = "MIB", default_value_t = 8192, help_heading = "Compilation", env = "CARGO_LMEM_MEMORY")]
+    #[arg(
+        long,
+        value_name = "MIB",
+        default_value_t = 8192,
+        hide_short_help = true,
+        help_heading = "Compilation",
+        env = "CARGO_LMEM_MEMORY"
+    )]
     pub memory: u64,
     /// MiB of memory that all compilers of a run may take together: each gets an equal share [default: no limit]
-    #[arg(long, value_name = "MIB", help_heading = "Compilation", env = "CARGO_LMEM_TOTAL_MEMORY", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "MIB", hide_short_help = true, help_heading = "Compilation", env = "CARGO_LMEM_TOTAL_MEMORY", value_parser = clap::value_parser!(u64).range(1..))]
     pub total_memory: Option<u64>,
     /// Folder outside of the workspace that compilers may read (may be repeated)
     #[arg(
         long,
         value_name = "FOLDER",
+        hide_short_help = true,
         help_heading = "Compilation",
         env = "CARGO_LMEM_ALLOW_READ",
         value_delimiter = ':'
@@ -229,7 +237,7 @@ pub struct CheckArgs {
     #[arg(short = 'D', long, value_name = "LINT|NAME[=VALUE]", help_heading = "Lints", action = clap::ArgAction::Append)]
     pub deny: Vec<String>,
     /// As --deny, and not to be allowed again
-    #[arg(short = 'F', long, value_name = "LINT", help_heading = "Lints", action = clap::ArgAction::Append)]
+    #[arg(short = 'F', long, value_name = "LINT", hide_short_help = true, help_heading = "Lints", action = clap::ArgAction::Append)]
     pub forbid: Vec<String>,
 
     /// Known findings: new and worse ones are errors, and nothing else is shown
@@ -239,7 +247,7 @@ pub struct CheckArgs {
     #[arg(long, help_heading = "Baseline", conflicts_with_all = ["fix", "diff", "kernel"])]
     pub write_baseline: bool,
     /// Show everything, whatever baseline Cargo.toml names
-    #[arg(long, help_heading = "Baseline", conflicts_with_all = ["baseline", "write_baseline"])]
+    #[arg(long, hide_short_help = true, help_heading = "Baseline", conflicts_with_all = ["baseline", "write_baseline"])]
     pub no_baseline: bool,
 
     /// Only what changed since a revision: findings that the working tree has and the revision does not, or that take more
@@ -250,7 +258,7 @@ pub struct CheckArgs {
     pub staged: bool,
 
     /// Write `// lmem: allow(…)` comments with a reason for what is found, so that it is silent from now on
-    #[arg(long, value_name = "REASON", help_heading = "Baseline", num_args = 0..=1, require_equals = true,
+    #[arg(long, value_name = "REASON", hide_short_help = true, help_heading = "Baseline", num_args = 0..=1, require_equals = true,
         default_missing_value = "known before, not judged yet", value_parser = reason,
         conflicts_with_all = ["fix", "diff", "write_baseline", "staged", "capture"])]
     pub add_allow: Option<String>,
@@ -265,19 +273,26 @@ pub struct CheckArgs {
     #[arg(long, help_heading = "Suggestions", conflicts_with_all = ["no_verify", "message_format"])]
     pub diff: bool,
     /// Write though files have changes that are not committed
-    #[arg(long, help_heading = "Suggestions", requires = "edits")]
+    #[arg(long, hide_short_help = true, help_heading = "Suggestions", requires = "edits")]
     pub allow_dirty: bool,
     /// Write though files have staged changes
-    #[arg(long, help_heading = "Suggestions", requires = "edits")]
+    #[arg(long, hide_short_help = true, help_heading = "Suggestions", requires = "edits")]
     pub allow_staged: bool,
     /// Write though no version control system is found
-    #[arg(long, help_heading = "Suggestions", requires = "edits")]
+    #[arg(long, hide_short_help = true, help_heading = "Suggestions", requires = "edits")]
     pub allow_no_vcs: bool,
     /// Show suggestions without compiling them first
     #[arg(long, help_heading = "Suggestions")]
     pub no_verify: bool,
     /// Compilations of small files that proving suggestions may cost, the costliest findings first; the next run goes on
-    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Suggestions", conflicts_with = "no_verify")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 200,
+        hide_short_help = true,
+        help_heading = "Suggestions",
+        conflicts_with = "no_verify"
+    )]
     pub verify_budget: u64,
 
     /// Format of the findings
@@ -334,13 +349,13 @@ impl CheckArgs {
 #[derive(Debug, Clone, Default, Args)]
 pub struct FeatureArgs {
     /// With --capture or --with-check: features to build with
-    #[arg(short = 'f', long = "features", value_name = "FEATURES", help_heading = "Build scripts", action = clap::ArgAction::Append)]
+    #[arg(short = 'f', long = "features", value_name = "FEATURES", hide_short_help = true, help_heading = "Build scripts", action = clap::ArgAction::Append)]
     pub names: Vec<String>,
     /// With --capture or --with-check: build with all features
-    #[arg(long, help_heading = "Build scripts")]
+    #[arg(long, hide_short_help = true, help_heading = "Build scripts")]
     pub all_features: bool,
     /// With --capture or --with-check: build without the default features
-    #[arg(long, help_heading = "Build scripts")]
+    #[arg(long, hide_short_help = true, help_heading = "Build scripts")]
     pub no_default_features: bool,
 }
 

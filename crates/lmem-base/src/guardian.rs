@@ -160,6 +160,8 @@ impl Replacement {
     /// # Errors
     /// As for [`Self::new`].
     pub fn through(way: &Path, folder: &Path, mode: u32) -> std::io::Result<Self> {
+        // The guardian is in another folder.
+        let folder = std::path::absolute(folder)?;
         let mut kept = None;
         let mut builder = tempfile::Builder::new();
         let builder = builder.prefix(FILE_PREFIX).rand_bytes(Self::RANDOM_LETTERS);
