@@ -181,7 +181,11 @@ fn copied(object: &StackObject, copy: &ParameterCopy) -> Option<Copied> {
     if variable.is_parameter && parameter.is_some_and(|parameter| parameter.span == variable.span) {
         return Some(Copied::Itself);
     }
-    let is_declared = parameter.is_some_and(|parameter| is_initialized_with(variable, parameter));
+    // A constructor may take a number, and fill the object with something else.
+    let copies_most = copy.bytes.saturating_mul(2) >= object.bytes;
+    let is_declared = parameter.is_some_and(|parameter| {
+        is_initialized_with(variable, parameter) && (variable.type_text == parameter.type_text || copies_most)
+    });
     let is_untouched = copy.writes.is_empty() && !copy.may_be_written;
     // The name may be that of an indexed member; the copy is that of the whole structure.
     let kind = if variable.name.contains('.') { DeclarationKind::Aggregate } else { variable.kind };
