@@ -474,7 +474,8 @@ impl Types {
     }
 }
 
-/// `Ring<float, 32>` for `_Z4RingIfLi32EE`; a name that is not mangled is kept.
+/// `Ring<float, 32>` for `_Z4RingIfLi32EE`; a name that is not mangled is kept. A type of a function's own has the name that the
+/// function calls it by.
 fn readable(name: &str) -> String {
     if name.starts_with(UNNAMED) {
         return "struct".to_string();
@@ -484,7 +485,23 @@ fn readable(name: &str) -> String {
     }
     let symbol = cpp_demangle::Symbol::new(name).ok();
     let demangled = symbol.and_then(|symbol| symbol.demangle().ok());
-    demangled.map_or_else(|| name.to_string(), |demangled| without_casts(&demangled))
+    let text = demangled.map_or_else(|| name.to_string(), |demangled| without_casts(&demangled));
+    if name.starts_with("_ZZ") { last_part(&text).to_string() } else { text }
+}
+
+/// What follows the last `::` outside of brackets.
+fn last_part(name: &str) -> &str {
+    let mut depth = 0usize;
+    let mut start = 0;
+    for (at, letter) in name.char_indices() {
+        match letter {
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth = depth.saturating_sub(1),
+            ':' if depth == 0 => start = at + 1,
+            _ => {}
+        }
+    }
+    &name[start..]
 }
 
 /// The top-level members of a structure's body.
@@ -598,6 +615,14 @@ int n){
 return __cuda_local_var_42206_5_non_const_window;
 }}
 "#;
+
+    #[test]
+    fn a_type_of_a_function_has_its_own_name() {
+        assert_eq!(readable("_ZZ11closest_hitPKfPfiE5Entry"), "Entry");
+        assert_eq!(readable("_Z4RingIfLi32EE"), "Ring<float, 32>");
+        assert_eq!(last_part("pick<a::b>(c::d)::Pair<a::b, 2>"), "Pair<a::b, 2>");
+        assert_eq!(last_part("a::b"), "b");
+    }
 
     #[test]
     fn variables_have_place_type_and_size() {
