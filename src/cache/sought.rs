@@ -4,7 +4,7 @@
 //! Conditions around a directive are not evaluated, so there may be more places than the compiler looked at.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use cuda_syntax::identifiers::{identifiers, occurrences};
@@ -120,6 +120,11 @@ impl Sought {
             let paths = if index == 0 { &mut by_text } else { &mut by_headers };
             let quoted = names.quoted.iter().map(|name| (name, true));
             for (name, is_quoted) in quoted.chain(names.angled.iter().map(|name| (name, false))) {
+                // `a/../b.h` is found only where `a` is, and elsewhere if that is a link.
+                if crosses(name) {
+                    let nearest = is_quoted.then(|| beside.join(name));
+                    paths.extend(nearest.into_iter().chain(folders.iter().map(|folder| folder.join(name))));
+                }
                 let nearest = is_quoted.then(|| normalize(&beside.join(name)));
                 if nearest.as_ref().is_some_and(is_read) {
                     continue;
@@ -143,6 +148,12 @@ impl Sought {
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.by_text.iter().chain(&self.by_headers)
     }
+}
+
+/// Whether a name goes into a folder and out of it again.
+fn crosses(name: &str) -> bool {
+    let mut parts = Path::new(name).components().skip_while(|part| matches!(part, Component::ParentDir));
+    parts.any(|part| matches!(part, Component::ParentDir))
 }
 
 /// Whether macros make a name, so that any file may be meant.

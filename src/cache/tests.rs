@@ -155,11 +155,12 @@ fn results_hold_while_what_was_asked_for_is_the_same() {
 /// A compiler finds a new file before those that it found, or by a question that had no answer.
 #[test]
 fn a_file_that_was_sought_in_vain_is_an_input() {
-    let cases: [(&str, &str); 8] = [
+    let cases: [(&str, &str); 9] = [
         ("#include \"b/z.cuh\"\n", "b/z.cuh"),
         ("#include <z.cuh>\n", "one/z.cuh"),
         ("#if __has_include(\"x.h\")\n#endif\n", "x.h"),
         ("#if __has_include(<x.h>)\n#endif\n", "one/x.h"),
+        ("#if __has_include(\"new/../two/z.cuh\")\n#endif\n", "new/README"),
         ("#define H \"x.h\"\n#if __has_include(H)\n#endif\n", "x.h"),
         ("#define STRING(x) #x\n#include STRING(z.cuh)\n", "one/z.cuh"),
         // The toolkit's and the system's own headers ask in these folders, too.
