@@ -86,6 +86,7 @@ fn compile(
     if diagnostics.iter().all(|diagnostic| diagnostic.suggestions.is_empty()) {
         verify::run_alone(diagnostics, &prover);
         progress.clear();
+        say_what_is_left(0, &budget, arguments, talk);
         return Ok(Fixes::default());
     }
     let tally = verify::prove(diagnostics, &prover);
@@ -102,12 +103,7 @@ fn compile(
     for (place, fault) in &tally.refuted {
         talk.detail(&format!("suggestion for {place} is not shown: {fault}"));
     }
-    if tally.open > 0 && budget.denied() > 0 {
-        let (left, budget) = (plural(tally.open as u64, "suggestion"), arguments.verify_budget);
-        talk.note(&format!(
-            "{left} left unverified: `--verify-budget {budget}` is used up, costliest findings first; run again to go on"
-        ));
-    }
+    say_what_is_left(tally.open, &budget, arguments, talk);
     talk.detail(&format!(
         "suggestions: {} tried, {} proven, {} not compiled; {} in {:.1} s",
         tally.tried,
@@ -197,6 +193,21 @@ fn combine(
         plural(combined.compilations as u64, "compilation")
     ));
     Ok(Fixes::new(diagnostics, &combined.chosen))
+}
+
+/// Says what the budget did not reach: suggestions, or else the runs that tell what findings cost.
+fn say_what_is_left(open: usize, budget: &Budget, arguments: &CheckArgs, talk: &Talk) {
+    let left = match open {
+        _ if budget.denied() == 0 => return,
+        // Who gives no budget wants nothing verified.
+        0 if arguments.verify_budget == 0 => return,
+        0 => "what some findings cost is".to_string(),
+        open => plural(open as u64, "suggestion"),
+    };
+    let budget = arguments.verify_budget;
+    talk.note(&format!(
+        "{left} left unverified: `--verify-budget {budget}` is used up, costliest findings first; run again to go on"
+    ));
 }
 
 /// The job as a subject of verification, if it compiled.
