@@ -142,6 +142,10 @@ impl Gatherer<'_> {
     /// The files that git tracks and that matter beside those that are found: they cannot be there by chance. Without
     /// git, there are none.
     fn tracked(&self) -> BTreeSet<PathBuf> {
+        // Nobody asks for them then, and git takes its time.
+        if self.revision.is_none() && self.is_of_chosen() {
+            return BTreeSet::new();
+        }
         let top = self.revision.map_or(&self.workspace.root, |revision| &revision.top);
         let repository = if self.is_recorded { None } else { Repository::around(top, self.cancel).ok() };
         let Some(repository) = repository else { return BTreeSet::new() };
@@ -150,10 +154,14 @@ impl Gatherer<'_> {
         tracked.into_iter().map(here).collect()
     }
 
+    /// Who names files or packages means these alone.
+    fn is_of_chosen(&self) -> bool {
+        !self.arguments.paths.is_empty() || !self.arguments.package.is_empty()
+    }
+
     /// Sources of the workspace that are not checked though a build or git knows them.
     fn not_checked(&self, builds: &BuildFlags, tracked: &BTreeSet<PathBuf>) -> Vec<NotChecked> {
-        // Who names files or packages means these alone.
-        if !self.arguments.paths.is_empty() || !self.arguments.package.is_empty() {
+        if self.is_of_chosen() {
             return Vec::new();
         }
         let checked: BTreeSet<&Path> = self.workspace.files.iter().map(|file| file.path.as_path()).collect();

@@ -75,22 +75,9 @@ pub enum Fault {
 impl Fault {
     /// Whether the approach itself does not help, not only these edits.
     pub fn is_of_the_idea(&self) -> bool {
-        matches!(
-            self,
-            Self::NoGain
-                | Self::Minor
-                | Self::Occupancy
-                | Self::Work(..)
-                | Self::Slower(_)
-                | Self::Doubtful
-                | Self::Room(..)
-                | Self::SharedSize(..)
-                | Self::OtherFunction(_)
-        )
+        self.is_of_any_block() || matches!(self, Self::SharedSize(..) | Self::OtherFunction(_))
     }
-}
 
-impl Fault {
     /// Whether another size of the block would not help either: a thread takes as much room in each.
     pub fn is_of_any_block(&self) -> bool {
         matches!(
