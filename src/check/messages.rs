@@ -10,7 +10,7 @@ use lmem_unit::{CompilerMessage, MappedText, MessageKind, STRING_NAME, Translati
 use nv_code::PtxModule;
 
 use super::failures;
-use crate::compile::unit::{CompileError, Failure};
+use crate::compile::{CompileError, Failure};
 
 /// Limit on messages of one unit.
 const MAX_MESSAGES: usize = 20;

@@ -55,7 +55,7 @@ use lmem_unit::TranslationUnit;
 use crate::cache::{self, Cache, CargoMemory};
 use crate::cli::{CheckArgs, SortBy};
 use crate::compile::rescue::HeaderIndex;
-use crate::compile::unit::{Compiler, Shown, TotalTime};
+use crate::compile::{Compiler, Shown, TotalTime};
 use crate::fix::vcs::VcsRules;
 use crate::measure::Bench;
 use crate::sandbox::{self, Sandbox};

@@ -27,7 +27,7 @@ use super::messages;
 use crate::cache::{Cache, Key, Origin};
 use crate::compile::given::given;
 use crate::compile::rescue::HeaderIndex;
-use crate::compile::unit::{CompileError, Compiler, Failure, Shown, Target};
+use crate::compile::{CompileError, Compiler, Failure, Shown, Target};
 use crate::measure::Bench;
 use crate::verify::OverlaySource;
 use crate::verify::measure::{Measured, added_warning, block_sizes};
