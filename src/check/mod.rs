@@ -289,6 +289,7 @@ fn check_once(
             library: &library,
             tries_shared_spilling: levels.warns_of("shared_spill_available"),
             compiles_host: false,
+            explains: true,
             show: &show,
         },
         cache,
