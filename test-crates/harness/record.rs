@@ -451,9 +451,16 @@ fn with_compilers<T>(
         library: &library,
         tries_shared_spilling: cache.is_none(),
         compiles_host: false,
+        explains: true,
         show: &|_| {},
     };
-    run(Compilers { compiler, cache, shows_suggestions: false, comparer: &Comparer::default(), bench: None })
+    run(Compilers {
+        compiler,
+        cache: cache.as_ref(),
+        shows_suggestions: false,
+        comparer: &Comparer::default(),
+        bench: None,
+    })
 }
 
 /// A source of artifacts that compiles, and records the outputs.
