@@ -1,7 +1,8 @@
 //! Reads the paths in git's index, so that listing tracked files starts no process.
 //!
 //! The format is that of git's `gitformat-index`. What this module cannot read in full is left to git: an index that is
-//! split or sparse, one of SHA-256 objects, and one that git would take from another place.
+//! split or sparse, one of SHA-256 objects, and one that git would take from another place. `gix-index` reads them all, and
+//! brings 38 more crates: half a minute of the build that the README's first command waits for.
 
 use std::path::Path;
 
