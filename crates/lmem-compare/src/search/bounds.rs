@@ -3,6 +3,7 @@
 use ptx_machine::{Class, Origin};
 
 use super::original::{Ran, Reason};
+use super::recipes::HALF_BLOCKS;
 use super::{LAUNCH_LIMIT, Search, WORK, quoted};
 use crate::draw::mix;
 use crate::recipe::{RESTS, Recipe};
@@ -203,7 +204,7 @@ impl Search<'_> {
         origins.sort();
         for origin in origins {
             for below in limits(base) {
-                let mut recipe = self.recipe(below.cast_unsigned());
+                let mut recipe = self.whole(below.cast_unsigned());
                 recipe.below_in.insert(origin.clone(), below);
                 if self.original(&recipe).is_ok() {
                     self.below_in.insert(origin, below);
@@ -213,11 +214,18 @@ impl Search<'_> {
         }
     }
 
+    /// A recipe with a whole block, if its size is known: half of one may leave shared memory unwritten, so that no larger
+    /// value would be accepted.
+    fn whole(&self, number: u64) -> Recipe {
+        let is_known = self.terms.threads.is_some();
+        self.recipe(if is_known { number * HALF_BLOCKS } else { number })
+    }
+
     /// Whether the original accepts a larger value of one integer.
     fn accepts(&mut self, index: usize, most: i64, usual: u64) -> bool {
         let mut integers = self.base.clone();
         integers[index] = most;
-        let recipe = Recipe { integers, ..self.recipe(most.cast_unsigned()) };
+        let recipe = Recipe { integers, ..self.whole(most.cast_unsigned()) };
         // Trip counts must stay small; bounds that guard threads may be large.
         let is_cheap = |ran: &Ran| ran.outcome.warp_instructions <= usual * LONGER + LAUNCH_LIMIT / 16;
         self.original(&recipe).is_ok_and(|(ran, _)| is_cheap(&ran))

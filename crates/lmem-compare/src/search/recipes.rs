@@ -12,6 +12,9 @@ const RANGES: [Option<i64>; 7] = [None, Some(8), None, Some(3), Some(100), Some(
 const BLOCKS: [u32; 6] = [64, 32, 33, 128, 1, 96];
 const PLANES: [[u32; 2]; 5] = [[8, 8], [32, 2], [16, 4], [4, 8], [5, 7]];
 
+/// Where a block size is known, one recipe in so many has half of it.
+pub(super) const HALF_BLOCKS: u64 = 6;
+
 impl Search<'_> {
     /// The launch with a number. The integers take turns at trying their candidate values. A directed launch has values
     /// for the conditions of the kernel.
@@ -82,7 +85,7 @@ impl Search<'_> {
         let most = [old, new].map(|kernel| kernel.max_thread_count().unwrap_or(1024)).into_iter().min().unwrap_or(1);
         if let Some(threads) = self.terms.threads {
             // The edit must also be correct for blocks smaller than the block size that it relies on.
-            let threads = if number % 6 == 4 { threads.div_ceil(2) } else { threads };
+            let threads = if number % HALF_BLOCKS == 4 { threads.div_ceil(2) } else { threads };
             return ([threads.clamp(1, most), 1, 1], grid);
         }
         let [x, y] = PLANES[(number % PLANES.len() as u64) as usize];
