@@ -96,7 +96,7 @@ fn main() -> ExitCode {
 fn cache_of_the_tree(command: Option<&Command>, cancel: &AtomicBool) -> Option<Exit> {
     let uses_cache = matches!(command, Some(Command::Toolkit(_) | Command::Cache(_) | Command::Lsp(_)));
     let folder = std::env::current_dir().ok().filter(|_| uses_cache)?;
-    let error = cache::check_place(&[&folder], cancel).err()?;
+    let error = cache::check_place(&[folder], cancel).err()?;
     Some(check_error(&CheckError::Cache(error)))
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use lmem_unit::CompilerMessage;
 
 use super::{Cache, Key, Moved, Origin};
-use crate::compile::unit::{CompileError, Failure};
+use crate::compile::{CompileError, Failure};
 
 /// Changed whenever entries of older versions of this tool must not be read.
 const FAILURE_FORMAT: &str = "cargo-lmem failures 3";

@@ -29,7 +29,7 @@ use lmem_base::source::{SourceFile, normalize};
 use lmem_base::stored::{self, StoredFile};
 use lmem_unit::{Artifacts, CompilerMessage, TranslationUnit, UnitCode};
 
-use crate::compile::unit::Target;
+use crate::compile::Target;
 use crate::verify::overlay::Overlay;
 use environment::Environment;
 use hashes::Hashes;

@@ -23,15 +23,20 @@ pub enum NotOurs {
     Unknown { folder: PathBuf, reason: String },
 }
 
-/// Checks that nothing in the cache folder comes with the repositories around some folders.
+/// Checks that nothing in the cache folder comes with the repositories around some files and folders.
 ///
 /// # Errors
 /// Something does, or git does not say.
-pub fn check_place(folders: &[&Path], cancel: &AtomicBool) -> Result<(), NotOurs> {
+pub fn check_place(named: &[PathBuf], cancel: &AtomicBool) -> Result<(), NotOurs> {
     let Some(cache) = cuda_toolkit::cache_root().ok().and_then(|root| std::path::absolute(root).ok()) else {
         return Ok(());
     };
-    check(&cache, folders, cancel)
+    let folder = |path: &PathBuf| match path.is_dir() {
+        true => path.clone(),
+        false => path.parent().map_or(path.clone(), normalize),
+    };
+    let folders: Vec<PathBuf> = named.iter().map(folder).collect();
+    check(&cache, &folders.iter().map(PathBuf::as_path).collect::<Vec<_>>(), cancel)
 }
 
 fn check(cache: &Path, folders: &[&Path], cancel: &AtomicBool) -> Result<(), NotOurs> {

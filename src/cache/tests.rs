@@ -6,7 +6,7 @@ use lmem_unit::NvccFlags;
 
 use super::*;
 use crate::compile::Absent;
-use crate::compile::unit::{CompileError, Failure};
+use crate::compile::{CompileError, Failure};
 
 struct Workspace {
     folder: tempfile::TempDir,

@@ -97,7 +97,7 @@ fn findings_of(report: &UnitReport) -> UnitReport {
 mod tests {
     use super::*;
     use crate::cli::Cargo;
-    use crate::compile::unit::Target;
+    use crate::compile::Target;
     use crate::report::samples;
     use clap::Parser;
     use cuda_toolkit::Toolkit;

@@ -224,18 +224,15 @@ fn architectures(toolkit: &Toolkit, cancel: &AtomicBool) -> Vec<String> {
 /// An error of the whole run: without a host compiler no file can be compiled.
 pub fn no_host_compiler(unit: &TranslationUnit) -> Diagnostic {
     Diagnostic {
-        severity: Severity::Error,
-        code: Code::Tool("compile"),
-        message: "nvcc needs a host C++ compiler, and none was found on `PATH`".to_string(),
-        primary: None,
-        secondary: Vec::new(),
-        notes: Vec::new(),
         help: vec![Help {
             message: "install `g++`; kernel strings (NVRTC) and PTX are checked without it".to_string(),
         }],
-        suggestions: Vec::new(),
-        evidence: None,
         package: unit.package.clone(),
+        ..Diagnostic::of_tool(
+            Severity::Error,
+            "compile",
+            "nvcc needs a host C++ compiler, and none was found on `PATH`",
+        )
     }
 }
 

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use cuda_toolkit::{self, Toolkit};
@@ -16,9 +15,10 @@ use lmem_project::build_flags::{self, Asked, BuildFlags, CaptureError};
 use lmem_project::config::PackageConfig;
 use lmem_project::discover::{DiscoverError, NotChecked, Scope, Workspace, discover};
 
-use super::{CheckError, Revision, Talk, not_captured, select_toolkit, target};
+use super::request::Request;
+use super::tools::select_toolkit;
+use super::{CheckError, Revision, not_captured, target};
 use crate::cache::Cache;
-use crate::cli::CheckArgs;
 use crate::git::Repository;
 use crate::run::{self, RunError};
 
@@ -59,16 +59,11 @@ pub(super) struct Gathered {
 }
 
 pub(super) struct Gatherer<'a> {
-    pub arguments: &'a CheckArgs,
+    pub request: &'a Request<'a>,
+    /// The architectures of the command line.
     pub architectures: &'a [String],
     pub workspace: &'a Workspace,
-    /// Artifacts are recorded: nothing on this machine may influence the result.
-    pub is_recorded: bool,
-    /// The workspace is that of a revision; its builds are those of the user's tree.
-    pub revision: Option<&'a Revision>,
     pub cache: Option<&'a Cache>,
-    pub cancel: &'a AtomicBool,
-    pub talk: &'a Talk,
 }
 
 /// Cache key for the Rust analysis: everything known about a workspace before its Rust code is read. Many files share
@@ -88,7 +83,12 @@ fn description(workspace: &Workspace, builds: &BuildFlags) -> String {
     text
 }
 
-impl Gatherer<'_> {
+impl<'a> Gatherer<'a> {
+    /// The revision that the workspace is of, if it is not the user's tree; its builds are those of the user's tree.
+    fn revision(&self) -> Option<&'a Revision> {
+        self.request.surroundings.revision
+    }
+
     pub fn gather(&self, program: Option<&[OsString]>) -> Result<Gathered, CheckError> {
         match program {
             Some(command) => self.of_program(command),
@@ -98,35 +98,35 @@ impl Gatherer<'_> {
 
     fn of_workspace(&self) -> Result<Gathered, CheckError> {
         let tracked = self.tracked();
-        let (builds, toolkit) = match self.arguments.capture && !self.is_recorded {
+        let (builds, toolkit) = match self.request.arguments.capture && !self.request.is_recorded() {
             true => {
-                let toolkit = select_toolkit(self.arguments, self.workspace, self.cancel, self.talk)?;
+                let toolkit = select_toolkit(self.request, self.workspace)?;
                 (self.capture(&toolkit)?, Some(toolkit))
             }
             false => {
-                let records = cuda_toolkit::cache_root().ok().filter(|_| !self.is_recorded);
+                let records = cuda_toolkit::cache_root().ok().filter(|_| !self.request.is_recorded());
                 (self.known_builds(records.as_deref(), &tracked), None)
             }
         };
-        builds.notes.iter().for_each(|note| self.talk.note(note));
-        builds.details.iter().for_each(|note| self.talk.detail(&format!("note: {note}")));
+        builds.notes.iter().for_each(|note| self.request.talk.note(note));
+        builds.details.iter().for_each(|note| self.request.talk.detail(&format!("note: {note}")));
         let extraction = lmem_extract::with_rust_code(self.rust_code(&builds), self.workspace, &builds);
-        if self.arguments.capture {
+        if self.request.arguments.capture {
             let notes = not_captured::notes(&extraction, self.workspace, &builds);
             let elsewhere = not_captured::elsewhere(self.workspace, builds.files());
-            notes.iter().chain(&elsewhere).for_each(|note| self.talk.note(note));
+            notes.iter().chain(&elsewhere).for_each(|note| self.request.talk.note(note));
         }
         let missing = not_captured::not_in_database(&extraction, self.workspace, &builds);
-        missing.iter().for_each(|note| self.talk.note(note));
+        missing.iter().for_each(|note| self.request.talk.note(note));
         let not_checked = self.not_checked(&builds, &tracked);
-        extraction.notes.iter().for_each(|note| self.talk.detail(&format!("note: {note}")));
+        extraction.notes.iter().for_each(|note| self.request.talk.detail(&format!("note: {note}")));
         let flag_advice = not_captured::advice(self.workspace, &builds);
         let built_for = builds.architectures();
         Ok(Gathered { extraction, toolkit, built_for, flag_advice, not_checked, ended: None })
     }
 
     fn known_builds(&self, records: Option<&Path>, tracked: &BTreeSet<PathBuf>) -> BuildFlags {
-        let Some(revision) = self.revision else { return build_flags::known(self.workspace, records) };
+        let Some(revision) = self.revision() else { return build_flags::known(self.workspace, records) };
         let moved =
             |builds: BuildFlags| builds.moved(|path| revision.place(path), |argument| revision.argument(argument));
         let own = build_flags::known(&self.workspace.moved(|path| revision.origin(path)), records);
@@ -143,20 +143,21 @@ impl Gatherer<'_> {
     /// git, there are none.
     fn tracked(&self) -> BTreeSet<PathBuf> {
         // Nobody asks for them then, and git takes its time.
-        if self.revision.is_none() && self.is_of_chosen() {
+        if self.revision().is_none() && self.is_of_chosen() {
             return BTreeSet::new();
         }
-        let top = self.revision.map_or(&self.workspace.root, |revision| &revision.top);
-        let repository = if self.is_recorded { None } else { Repository::around(top, self.cancel).ok() };
+        let top = self.revision().map_or(&self.workspace.root, |revision| &revision.top);
+        let repository =
+            if self.request.is_recorded() { None } else { Repository::around(top, self.request.cancel).ok() };
         let Some(repository) = repository else { return BTreeSet::new() };
         let tracked = repository.tracked(&["*.cu", "*compile_commands.json"]).unwrap_or_default();
-        let here = |path: PathBuf| self.revision.map_or(path.clone(), |revision| revision.place(&path));
+        let here = |path: PathBuf| self.revision().map_or(path.clone(), |revision| revision.place(&path));
         tracked.into_iter().map(here).collect()
     }
 
     /// Who names files or packages means these alone.
     fn is_of_chosen(&self) -> bool {
-        !self.arguments.paths.is_empty() || !self.arguments.package.is_empty()
+        !self.request.arguments.paths.is_empty() || !self.request.arguments.package.is_empty()
     }
 
     /// Sources of the workspace that are not checked though a build or git knows them.
@@ -193,19 +194,19 @@ impl Gatherer<'_> {
     }
 
     fn of_program(&self, command: &[OsString]) -> Result<Gathered, CheckError> {
-        let toolkit = select_toolkit(self.arguments, self.workspace, self.cancel, self.talk)?;
+        let toolkit = select_toolkit(self.request, self.workspace)?;
         let interrupted = |error| match error {
             RunError::Interrupted => CheckError::Interrupted,
             error => CheckError::Run(error),
         };
-        let watched = run::watch(command, &toolkit, self.cancel).map_err(interrupted)?;
+        let watched = run::watch(command, &toolkit, self.request.cancel).map_err(interrupted)?;
         if !watched.status.success() {
-            self.talk.note(&format!("`{}` ended with {}", command[0].to_string_lossy(), watched.status));
+            self.request.talk.note(&format!("`{}` ended with {}", command[0].to_string_lossy(), watched.status));
         }
         let extraction = run::extract(&watched, self.workspace, &toolkit, &cuda_toolkit::cache_root()?)?;
-        extraction.notes.iter().for_each(|note| self.talk.note(note));
+        extraction.notes.iter().for_each(|note| self.request.talk.note(note));
         if extraction.units.is_empty() {
-            self.talk.note("the program had NVRTC compile nothing");
+            self.request.talk.note("the program had NVRTC compile nothing");
         }
         Ok(Gathered {
             extraction,
@@ -222,13 +223,13 @@ impl Gatherer<'_> {
         let configured = self.workspace.packages.iter().flat_map(|package| package.config.arch_for(&package.root));
         let architecture = self.architectures.first().cloned().or_else(|| configured.map(ToString::to_string).next());
         let asked = Asked {
-            features: &self.arguments.features.for_cargo(),
+            features: &self.request.arguments.features.for_cargo(),
             architecture: &architecture.unwrap_or_else(target::likely),
-            offline: self.arguments.offline,
-            quiet: self.arguments.quiet,
+            offline: self.request.arguments.offline,
+            quiet: self.request.arguments.quiet,
         };
         let cache_root = cuda_toolkit::cache_root()?;
-        match build_flags::capture(self.workspace, toolkit, &asked, &cache_root, self.cancel) {
+        match build_flags::capture(self.workspace, toolkit, &asked, &cache_root, self.request.cancel) {
             Err(CaptureError::Interrupted) => Err(CheckError::Interrupted),
             result => Ok(result?),
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use cuda_syntax::identifiers::occurrences;
 use cuda_syntax::launch::base_name;
-use lmem_base::diagnostic::{BaselineTally, Code, Diagnostic, ImprovedEntry, Severity};
+use lmem_base::diagnostic::{BaselineTally, Diagnostic, ImprovedEntry, Severity};
 use lmem_base::source::SourceFile;
 use lmem_lints::remark::NO_LONGER_CHECKED;
 use lmem_project::discover::Workspace;
@@ -50,16 +50,12 @@ pub fn take(
         notes.push(format!("and {} more", more + 1));
     }
     Some(Diagnostic {
-        severity: Severity::Note,
-        code: Code::Tool(NO_LONGER_CHECKED),
-        message: format!("not everything that `{revision}` checks is checked now"),
-        primary: None,
-        secondary: Vec::new(),
         notes,
-        help: Vec::new(),
-        suggestions: Vec::new(),
-        evidence: None,
-        package: None,
+        ..Diagnostic::of_tool(
+            Severity::Note,
+            NO_LONGER_CHECKED,
+            format!("not everything that `{revision}` checks is checked now"),
+        )
     })
 }
 

@@ -21,7 +21,7 @@ use super::progress::Progress;
 use super::unit::{Shared, UnitReport, check_unit};
 use super::{Talk, target};
 use crate::cache::Cache;
-use crate::compile::unit::Target;
+use crate::compile::Target;
 
 /// A unit, its settings and its target architecture.
 #[derive(Clone)]

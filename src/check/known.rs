@@ -131,16 +131,9 @@ fn stale(tally: &BaselineTally) -> Diagnostic {
         notes.push(format!("{} more entries", more + 1));
     }
     Diagnostic {
-        severity: Severity::Note,
-        code: Code::Tool(STALE_BASELINE),
-        message: "the baseline can be tightened".to_string(),
-        primary: None,
-        secondary: Vec::new(),
         notes,
         help: vec![Help { message: "`cargo lmem --write-baseline` writes what is there now".to_string() }],
-        suggestions: Vec::new(),
-        evidence: None,
-        package: None,
+        ..Diagnostic::of_tool(Severity::Note, STALE_BASELINE, "the baseline can be tightened")
     }
 }
 

@@ -10,7 +10,7 @@ use lmem_unit::{CompilerMessage, MappedText, MessageKind, STRING_NAME, Translati
 use nv_code::PtxModule;
 
 use super::failures;
-use crate::compile::unit::{CompileError, Failure};
+use crate::compile::{CompileError, Failure};
 
 /// Limit on messages of one unit.
 const MAX_MESSAGES: usize = 20;
@@ -81,16 +81,10 @@ fn plain(unit: &TranslationUnit, code: Code, message: String) -> Diagnostic {
     let mut lines = message.lines();
     let first = lines.next().unwrap_or_default().to_string();
     Diagnostic {
-        severity: Severity::Error,
-        code,
-        message: first,
         primary: start_of(unit).map(|span| Label { span, text: String::new() }),
-        secondary: Vec::new(),
         notes: lines.map(str::to_string).collect(),
-        help: Vec::new(),
-        suggestions: Vec::new(),
-        evidence: None,
         package: unit.package.clone(),
+        ..Diagnostic::new(Severity::Error, code, first)
     }
 }
 

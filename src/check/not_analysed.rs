@@ -113,33 +113,14 @@ pub(super) fn not_checked(workspace: &Workspace) -> Vec<Diagnostic> {
 
 /// A warning that a run looked at less than was asked for: what is not checked must not look like what is clean.
 pub(super) fn less_checked(message: &str) -> Diagnostic {
-    Diagnostic {
-        severity: Severity::Warning,
-        code: Code::Tool(NOT_CHECKED),
-        message: message.to_string(),
-        primary: None,
-        secondary: Vec::new(),
-        notes: Vec::new(),
-        help: Vec::new(),
-        suggestions: Vec::new(),
-        evidence: None,
-        package: None,
-    }
+    Diagnostic::of_tool(Severity::Warning, NOT_CHECKED, message)
 }
 
 /// An error for each source whose name keeps it from being checked, and for settings that cannot be read.
 pub(super) fn refused(workspace: &Workspace) -> Vec<Diagnostic> {
     let error = |refused: &Refused| Diagnostic {
-        severity: Severity::Error,
-        code: Code::Tool(REFUSED),
-        message: refused.message.clone(),
-        primary: None,
-        secondary: Vec::new(),
-        notes: Vec::new(),
         help: vec![Help { message: refused.help.to_string() }],
-        suggestions: Vec::new(),
-        evidence: None,
-        package: None,
+        ..Diagnostic::of_tool(Severity::Error, REFUSED, &*refused.message)
     };
     workspace.refused.iter().map(error).collect()
 }
@@ -155,16 +136,10 @@ pub(super) fn unread(extraction: &Extraction, workspace: &Workspace) -> Vec<Diag
             false => "make it readable, or leave it out with `exclude`",
         };
         Diagnostic {
-            severity: Severity::Error,
-            code: Code::Tool(UNREAD),
-            message: format!("`{}` is not checked: {reason}", span.file.display),
             primary: Some(Label { span: span.clone(), text: String::new() }),
-            secondary: Vec::new(),
-            notes: Vec::new(),
             help: vec![Help { message: help.to_string() }],
-            suggestions: Vec::new(),
-            evidence: None,
             package: file.and_then(|file| workspace.package_of(file)).map(|package| package.name.clone()),
+            ..Diagnostic::of_tool(Severity::Error, UNREAD, format!("`{}` is not checked: {reason}", span.file.display))
         }
     };
     extraction.unread.iter().map(error).collect()
@@ -195,16 +170,10 @@ fn note(package: Option<String>, reason: &str, texts: &[&Unresolved]) -> Diagnos
     }
     let note = (!places.is_empty()).then(|| format!("also at {}", places.join(", ")));
     Diagnostic {
-        severity: Severity::Note,
-        code: Code::Tool("not_analysed"),
-        message,
         primary: texts.first().map(|text| Label { span: text.span.clone(), text: String::new() }),
-        secondary: Vec::new(),
         notes: more.map(str::to_string).into_iter().chain(note).collect(),
-        help: Vec::new(),
-        suggestions: Vec::new(),
-        evidence: None,
         package,
+        ..Diagnostic::of_tool(Severity::Note, "not_analysed", message)
     }
 }
 

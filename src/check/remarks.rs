@@ -60,16 +60,8 @@ fn unmatched_setting(unmatched: &Unmatched) -> Diagnostic {
         }
     };
     Diagnostic {
-        severity: Severity::Warning,
-        code: Code::Tool("unmatched_setting"),
-        message: format!("`{key}` names {what} with `{text}`"),
-        primary: None,
-        secondary: Vec::new(),
-        notes: Vec::new(),
         help: vec![Help { message: help }],
-        suggestions: Vec::new(),
-        evidence: None,
-        package: None,
+        ..Diagnostic::of_tool(Severity::Warning, "unmatched_setting", format!("`{key}` names {what} with `{text}`"))
     }
 }
 

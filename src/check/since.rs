@@ -17,71 +17,13 @@ use lmem_project::discover::{DiscoverError, Workspace};
 
 use super::hidden::{self, Checked};
 use super::jobs::Job;
+use super::revision::Revision;
+use super::surroundings::Surroundings;
 use super::unit::UnitReport;
-use super::{CheckError, Outcome, Surroundings, Talk, check_once};
+use super::{CheckError, Outcome, Talk};
 use crate::cli::CheckArgs;
 use crate::gate::{Against, Baseline};
 use crate::git::{Changes, Checkout, GitError, Repository, TreeEntry};
-
-/// The files of a revision, which are checked in place of the user's.
-#[derive(Debug, Clone)]
-pub struct Revision {
-    /// The top of the user's repository, and its counterpart.
-    pub top: PathBuf,
-    pub tree: PathBuf,
-}
-
-impl Revision {
-    /// Maps a file of the repository to this revision; other paths stay.
-    pub fn place(&self, path: &Path) -> PathBuf {
-        moved(path, &self.top, &self.tree)
-    }
-
-    /// Maps a file of this revision to the user's repository.
-    pub fn origin(&self, path: &Path) -> PathBuf {
-        moved(path, &self.tree, &self.top)
-    }
-
-    /// Maps a folder in a compiler argument to this revision. Folders that git does not have (build folders) stay.
-    pub fn argument(&self, text: &str) -> String {
-        let Some(at) = text.find(&*self.top.to_string_lossy()) else { return text.to_string() };
-        let (before, path) = text.split_at(at);
-        let here = self.place(Path::new(path));
-        if here.exists() { format!("{before}{}", here.display()) } else { text.to_string() }
-    }
-
-    /// An error of a check of the staged files, with the names of the user's own folders.
-    pub fn named_by_user(&self, error: CheckError) -> CheckError {
-        match error {
-            CheckError::Discover(DiscoverError::NoManifest(folder)) => {
-                CheckError::Git(GitError::NoManifest(self.origin(&folder)))
-            }
-            CheckError::Discover(DiscoverError::NoFile(path)) => {
-                CheckError::Git(GitError::NotStaged(self.origin(&path)))
-            }
-            error => error,
-        }
-    }
-
-    /// Maps a command line to this revision. `name` gives the old name of a file.
-    fn arguments(&self, arguments: &CheckArgs, current: &Path, name: impl Fn(&Path) -> PathBuf) -> CheckArgs {
-        let here = |path: &Path| self.place(&name(&normalize(&current.join(path))));
-        let there = |path: &PathBuf| if here(path).exists() { here(path) } else { current.join(path) };
-        let build = |spec: &String| match current.join(spec).join("compile_commands.json").is_file() {
-            true => current.join(spec).to_string_lossy().into_owned(),
-            false => spec.clone(),
-        };
-        CheckArgs {
-            paths: arguments.paths.iter().map(|path| here(path)).collect(),
-            manifest_path: arguments.manifest_path.as_ref().map(|path| here(path)),
-            package: arguments.package.iter().map(build).collect(),
-            include_dir: arguments.include_dir.iter().map(there).collect(),
-            allow_read: arguments.allow_read.iter().map(there).collect(),
-            baseline: arguments.baseline.as_ref().map(|path| current.join(path)),
-            ..arguments.clone()
-        }
-    }
-}
 
 /// The units that are compared with those of the revision.
 #[derive(Debug, Default)]
@@ -108,6 +50,8 @@ pub struct Now<'a> {
     pub is_silent: &'a dyn Fn(&str, &str) -> bool,
     /// Gives a remark its level.
     pub leveled: &'a dyn Fn(Diagnostic) -> Option<Diagnostic>,
+    /// Checks in other surroundings, in silence: those of the revision.
+    pub check: &'a dyn Fn(&Surroundings<'_>, &CheckArgs) -> Result<Outcome, CheckError>,
 }
 
 /// The outcome of a comparison.
@@ -279,13 +223,12 @@ impl Since {
         report: &mut Report,
         now: Now<'_>,
         workspace: &Workspace,
-        cancel: &AtomicBool,
         talk: &Talk,
     ) -> Result<Judged, CheckError> {
-        let Now { kernels, compiled, reached, failing, unknown, is_silent, leveled } = now;
+        let Now { kernels, compiled, reached, failing, unknown, is_silent, leveled, check } = now;
         let changed = &reached.files;
         let asked_now = report.summary.architectures.clone();
-        let (mut old, is_known) = match self.old_report(changed, workspace, &asked_now, cancel, talk)? {
+        let (mut old, is_known) = match self.old_report(changed, workspace, &asked_now, check, talk)? {
             Old::Checked(old) => (Some(*old), true),
             Old::Nothing => (None, !self.is_first),
             Old::Unknown => (None, false),
@@ -383,7 +326,7 @@ impl Since {
         changed: &BTreeSet<PathBuf>,
         workspace: &Workspace,
         architectures: &[String],
-        cancel: &AtomicBool,
+        check: &dyn Fn(&Surroundings<'_>, &CheckArgs) -> Result<Outcome, CheckError>,
         talk: &Talk,
     ) -> Result<Old, CheckError> {
         let place = |path: &PathBuf| self.old.place(&self.old_name(&self.own(path)));
@@ -431,8 +374,7 @@ impl Since {
             compares_kernels: self.compares_kernels,
             ..Surroundings::default()
         };
-        let silent = Talk::new(true, 0);
-        match check_once(&surroundings, &moved, None, None, cancel, &silent) {
+        match check(&surroundings, &moved) {
             Ok(outcome) => Ok(Old::Checked(Box::new(outcome))),
             Err(CheckError::Discover(DiscoverError::NoManifest(_))) => {
                 let name = &self.name;
@@ -470,16 +412,6 @@ impl Since {
         let relative = renamed.map_or(relative, |(new, _)| PathBuf::from(new));
         let top = self.staged.as_ref().map_or(&self.old.top, |staged| &staged.tree);
         lmem_base::source::display_path(&top.join(relative), root)
-    }
-}
-
-/// Moves a path from one folder to another. The folder itself gets no trailing slash, because the path becomes part of
-/// cache keys.
-fn moved(path: &Path, from: &Path, to: &Path) -> PathBuf {
-    match path.strip_prefix(from) {
-        Ok(rest) if rest.as_os_str().is_empty() => to.to_path_buf(),
-        Ok(rest) => to.join(rest),
-        Err(_) => path.to_path_buf(),
     }
 }
 

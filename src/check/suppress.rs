@@ -229,15 +229,7 @@ fn misunderstood(error: &DirectiveError) -> Diagnostic {
 
 fn remark(code: &'static str, span: &Span, message: String) -> Diagnostic {
     Diagnostic {
-        severity: Severity::Warning,
-        code: Code::Tool(code),
-        message,
         primary: Some(Label { span: span.clone(), text: String::new() }),
-        secondary: Vec::new(),
-        notes: Vec::new(),
-        help: Vec::new(),
-        suggestions: Vec::new(),
-        evidence: None,
-        package: None,
+        ..Diagnostic::of_tool(Severity::Warning, code, message)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use crate::compile::unit::Shown;
+use crate::compile::Shown;
 
 /// Prints messages about the run on stderr, unless `--quiet`.
 pub struct Talk {

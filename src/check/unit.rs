@@ -9,7 +9,7 @@ use globset::GlobMatcher;
 use serde::{Deserialize, Serialize};
 
 use cuda_syntax::SyntaxTrees;
-use lmem_base::diagnostic::{Code, Comparison, Diagnostic, FlagOrigin, Label, Severity};
+use lmem_base::diagnostic::{Comparison, Diagnostic, FlagOrigin, Label, Severity};
 use lmem_base::gpu::Arch;
 use lmem_base::places;
 use lmem_base::source::normalize;
@@ -27,7 +27,7 @@ use super::messages;
 use crate::cache::{Cache, Key, Origin};
 use crate::compile::given::given;
 use crate::compile::rescue::HeaderIndex;
-use crate::compile::unit::{CompileError, Compiler, Failure, Shown, Target};
+use crate::compile::{CompileError, Compiler, Failure, Shown, Target};
 use crate::measure::Bench;
 use crate::verify::OverlaySource;
 use crate::verify::measure::{Measured, added_warning, block_sizes};
@@ -74,7 +74,7 @@ pub struct Sourced {
 /// The compilers of a toolkit.
 pub struct Compilers<'a> {
     pub compiler: Compiler<'a>,
-    pub cache: Option<Cache>,
+    pub cache: Option<&'a Cache>,
     /// Whether the commands that compile suggestions are shown too.
     pub shows_suggestions: bool,
     /// Compares the results of both versions of kernels.
@@ -534,19 +534,17 @@ fn spills_differ(check: SpillCheck, frame: &KernelFrame, about: &Circumstances<'
     let SpillCheck { found, reported } = check;
     let kind = if frame.is_entry { "kernel" } else { "function" };
     Diagnostic {
-        severity: Severity::Note,
-        code: Code::Tool("spill_marks"),
-        message: format!(
-            "{kind} `{}` for {architecture}: instructions that are marked as spills move {} and {} bytes, ptxas reports {} and {}",
-            frame.name, found.0, found.1, reported.0, reported.1
-        ),
         primary: frame.span.clone().map(|span| Label { span, text: String::new() }),
-        secondary: Vec::new(),
         notes: vec!["what is said of its spills may be incomplete".to_string()],
-        help: Vec::new(),
-        suggestions: Vec::new(),
-        evidence: None,
         package: about.unit.package.clone(),
+        ..Diagnostic::of_tool(
+            Severity::Note,
+            "spill_marks",
+            format!(
+                "{kind} `{}` for {architecture}: instructions that are marked as spills move {} and {} bytes, ptxas reports {} and {}",
+                frame.name, found.0, found.1, reported.0, reported.1
+            ),
+        )
     }
 }
 
@@ -555,16 +553,13 @@ fn unreadable(unit: &TranslationUnit, error: &str, root: &Path) -> Vec<Diagnosti
         return messages::failure(&Box::<Failure>::from(CompileError::Broken(error.to_string())), unit, root);
     }
     vec![Diagnostic {
-        severity: Severity::Error,
-        code: Code::Tool("read"),
-        message: format!("`{}` compiles, but what the compiler wrote cannot be read: {error}", unit.name),
-        primary: None,
-        secondary: Vec::new(),
         notes: vec!["this is a bug in cargo-lmem, or a toolkit that it does not know yet".to_string()],
-        help: Vec::new(),
-        suggestions: Vec::new(),
-        evidence: None,
         package: unit.package.clone(),
+        ..Diagnostic::of_tool(
+            Severity::Error,
+            "read",
+            format!("`{}` compiles, but what the compiler wrote cannot be read: {error}", unit.name),
+        )
     }]
 }
 

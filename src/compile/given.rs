@@ -2,7 +2,7 @@
 
 use lmem_unit::{Artifacts, MachineCode, TranslationUnit};
 
-use super::unit::{CompileError, Failure};
+use super::failure::{CompileError, Failure};
 
 /// The artifacts in the form that a compilation would give.
 ///

@@ -8,7 +8,7 @@ use lmem_base::edit;
 use super::batch::Batch;
 use super::measure::{Measured, canonical};
 use super::{Budget, Candidate, Prover, candidate_of, compare, is_cancelled, judge_kernels, results, run};
-use crate::compile::unit::Failure;
+use crate::compile::Failure;
 
 /// Compatible suggestions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -36,7 +36,7 @@ use lmem_base::timing::Measurement;
 use lmem_unit::MessageKind;
 use nv_code::computed_costs;
 
-use crate::compile::unit::{CompileError, Failure, Target};
+use crate::compile::{CompileError, Failure, Target};
 use batch::{Batch, batches};
 use compare::Terms;
 use measure::canonical;

@@ -13,7 +13,7 @@ use nv_code::{PtxModule, PtxasLog};
 use super::Candidate;
 use super::measure::{Measured, canonical};
 use super::overlay::Overlay;
-use crate::compile::unit::Target;
+use crate::compile::Target;
 
 /// Limit on the kernels of a unit that are run; an edit of a header may change hundreds.
 const MOST_KERNELS: usize = 64;

@@ -14,7 +14,7 @@ use lmem_unit::{AsCompiled, TranslationUnit, UnitCode};
 use lmem_base::stored::Lazy;
 
 use super::measure::Measured;
-use crate::compile::unit::Target;
+use crate::compile::Target;
 
 /// A unit for a target, as compiled without edits.
 pub struct Subject<'a> {

@@ -453,7 +453,13 @@ fn with_compilers<T>(
         compiles_host: false,
         show: &|_| {},
     };
-    run(Compilers { compiler, cache, shows_suggestions: false, comparer: &Comparer::default(), bench: None })
+    run(Compilers {
+        compiler,
+        cache: cache.as_ref(),
+        shows_suggestions: false,
+        comparer: &Comparer::default(),
+        bench: None,
+    })
 }
 
 /// A source of artifacts that compiles, and records the outputs.

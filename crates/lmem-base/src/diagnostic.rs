@@ -527,6 +527,27 @@ pub struct Diagnostic {
 const USUALLY_ENDED: u32 = 640;
 
 impl Diagnostic {
+    /// What the tool itself has to say: a remark on a run, a file or a setting, which is no finding of a lint.
+    pub fn of_tool(severity: Severity, name: &'static str, message: impl Into<String>) -> Self {
+        Self::new(severity, Code::Tool(name), message)
+    }
+
+    /// A headline without a place or anything else below it.
+    pub fn new(severity: Severity, code: Code, message: impl Into<String>) -> Self {
+        Self {
+            severity,
+            code,
+            message: message.into(),
+            primary: None,
+            secondary: Vec::new(),
+            notes: Vec::new(),
+            help: Vec::new(),
+            suggestions: Vec::new(),
+            evidence: None,
+            package: None,
+        }
+    }
+
     /// Whether something could not be checked: an error that is no finding.
     pub fn is_failure(&self) -> bool {
         self.severity == Severity::Error && !matches!(self.code, Code::Lint(_))

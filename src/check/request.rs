@@ -1,0 +1,34 @@
+//! What a run was asked for, and where.
+
+use std::sync::atomic::AtomicBool;
+
+use super::Talk;
+use super::since::Since;
+use super::surroundings::Surroundings;
+use crate::cli::CheckArgs;
+
+/// What every stage of a run may ask: what was typed, where, and whether to stop.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    pub surroundings: &'a Surroundings<'a>,
+    pub arguments: &'a CheckArgs,
+    /// The revision that findings are compared with.
+    pub since: Option<&'a Since>,
+    pub cancel: &'a AtomicBool,
+    pub talk: &'a Talk,
+}
+
+impl Request<'_> {
+    /// Nothing on this machine may influence the result.
+    pub fn is_recorded(&self) -> bool {
+        self.surroundings.recorded.is_some()
+    }
+
+    /// All of a workspace is meant, and not files or packages of it that need not have kernels.
+    pub fn asks_for_all(&self) -> bool {
+        let Self { surroundings, arguments, since, .. } = self;
+        let chooses = !arguments.paths.is_empty() || !arguments.package.is_empty() || arguments.kernel.is_some();
+        let is_of_revision = since.is_some() || surroundings.only.is_some() || surroundings.revision.is_some();
+        !chooses && !is_of_revision
+    }
+}
