@@ -480,13 +480,15 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             keeps_loops: candidate.suggestion.keeps_loops,
             threads: candidate.suggestion.threads,
             costs: computed_costs(kernel.bytes / ELEMENT_BYTES, is_per_thread),
+            is_estimated: false,
         };
         let results = after.results.get(&name).cloned();
         let edited = after.functions.get(&name);
         let executed = after.executed.get(&name);
         let measured = after.timed.get(&name).cloned();
-        let (old, new) = compare::judge(before, edited, terms)?;
         let estimated = compare::estimated(before, edited, executed, terms);
+        let terms = Terms { is_estimated: !matches!(estimated, Ok(None)), ..terms };
+        let (old, new) = compare::judge(before, edited, terms)?;
         // What was measured counts, and the estimate does not.
         let speedup = match measured.as_ref().and_then(Measurement::timing) {
             Some(timing) => {
