@@ -158,7 +158,9 @@ impl Inputs {
         }
         let key = Key::of(std::iter::once(kind).chain(paths.iter().map(String::as_str)));
         let name = key.as_str().to_string();
-        if here.store.read(&key).is_none() {
+        // Who looked it up in this run has read it.
+        let is_there = self.shared.lock().is_ok_and(|known| known.get(&name).is_some_and(Option::is_some));
+        if !is_there && here.store.read(&key).is_none() {
             here.store.write(&key, &serde_json::to_vec(&paths)?)?;
             // An earlier lookup may have cached that there is no such list.
             self.shared.lock().ok().map(|mut known| known.remove(&name));

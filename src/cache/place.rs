@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use lmem_base::places::{GIT_FOLDER, tree_of};
 use lmem_base::source::normalize;
 
-use crate::git::Repository;
+use crate::git;
 
 /// The cache folder lies in a tree that brings its contents.
 #[derive(Debug, thiserror::Error)]
@@ -60,9 +60,9 @@ fn check_in(tree: &Path, place: &Path, cancel: &AtomicBool) -> Result<(), NotOur
         return Err(NotOurs::Tree(place.to_path_buf()));
     }
     let unknown = |reason: String| NotOurs::Unknown { folder: place.to_path_buf(), reason };
-    let repository = Repository::around(tree, cancel).map_err(|error| unknown(error.to_string()))?;
-    let pattern = format!(":(top,literal){}", below.display());
-    let tracked = repository.tracked(&[&pattern]).map_err(|error| unknown(error.to_string()))?;
+    let below = below.display().to_string();
+    let is_below = |path: &str| path.strip_prefix(&below).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let tracked = git::tracked(tree, is_below, cancel).map_err(|error| unknown(error.to_string()))?;
     // What lies in the folder itself, such as a `.gitignore`, is not read.
     let is_read = |path: &PathBuf| path.parent() != Some(place);
     match tracked.into_iter().find(is_read) {

@@ -19,7 +19,7 @@ use super::request::Request;
 use super::tools::select_toolkit;
 use super::{CheckError, Revision, not_captured, target};
 use crate::cache::Cache;
-use crate::git::Repository;
+use crate::git;
 use crate::run::{self, RunError};
 
 /// The workspace of a run. A traced program need not belong to a workspace.
@@ -71,6 +71,7 @@ pub(super) struct Gatherer<'a> {
 fn description(workspace: &Workspace, builds: &BuildFlags) -> String {
     let mut configs: Vec<*const PackageConfig> = Vec::new();
     let mut text = format!("{:?}\n{:?}\n{:?}\n{builds:?}\n", workspace.root, workspace.packages, workspace.places);
+    text.push_str(&format!("{:?}\n{:?}\n", workspace.whole, workspace.not_checked));
     for file in &workspace.files {
         let config = Arc::as_ptr(&file.config);
         let number = configs.iter().position(|known| *known == config).unwrap_or_else(|| {
@@ -118,7 +119,8 @@ impl<'a> Gatherer<'a> {
         }
         let missing = not_captured::not_in_database(&extraction, self.workspace, &builds);
         missing.iter().for_each(|note| self.request.talk.note(note));
-        let not_checked = self.not_checked(&builds, &tracked);
+        let mut not_checked = self.not_checked(&builds, &tracked);
+        not_checked.extend(extraction.not_checked.iter().cloned());
         extraction.notes.iter().for_each(|note| self.request.talk.detail(&format!("note: {note}")));
         let flag_advice = not_captured::advice(self.workspace, &builds);
         let built_for = builds.architectures();
@@ -140,17 +142,15 @@ impl<'a> Gatherer<'a> {
     }
 
     /// The files that git tracks and that matter beside those that are found: they cannot be there by chance. Without
-    /// git, there are none.
+    /// a repository, there are none.
     fn tracked(&self) -> BTreeSet<PathBuf> {
-        // Nobody asks for them then, and git takes its time.
-        if self.revision().is_none() && self.is_of_chosen() {
+        let nobody_asks = self.revision().is_none() && self.is_of_chosen();
+        if nobody_asks || self.request.is_recorded() {
             return BTreeSet::new();
         }
         let top = self.revision().map_or(&self.workspace.root, |revision| &revision.top);
-        let repository =
-            if self.request.is_recorded() { None } else { Repository::around(top, self.request.cancel).ok() };
-        let Some(repository) = repository else { return BTreeSet::new() };
-        let tracked = repository.tracked(&["*.cu", "*compile_commands.json"]).unwrap_or_default();
+        let matters = |path: &str| path.ends_with(".cu") || path.ends_with("compile_commands.json");
+        let tracked = git::tracked(top, matters, self.request.cancel).unwrap_or_default();
         let here = |path: PathBuf| self.revision().map_or(path.clone(), |revision| revision.place(&path));
         tracked.into_iter().map(here).collect()
     }

@@ -65,6 +65,7 @@ pub(super) fn check_once(request: &Request<'_>, rules: Option<VcsRules>) -> Resu
             library: &library,
             tries_shared_spilling: start.levels.warns_of("shared_spill_available"),
             compiles_host: false,
+            explains: true,
             show: &show,
         },
         cache: start.cache.as_ref(),

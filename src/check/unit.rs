@@ -232,7 +232,7 @@ impl Compilers<'_> {
         let silent = |_: &Shown<'_>| {};
         let show: &(dyn Fn(&Shown<'_>) + Sync) = if self.shows_suggestions { compiler.show } else { &silent };
         let compiles_host = overlay.is_seen_by_host();
-        let compiler = Compiler { tries_shared_spilling: false, compiles_host, show, ..compiler };
+        let compiler = Compiler { tries_shared_spilling: false, explains: false, compiles_host, show, ..compiler };
         let artifacts = compiler.compile(&mirror.unit, target)?;
         if let Some(warning) = self.added_warning(overlay.unit, target, &artifacts) {
             return Err(refused(artifacts.architecture.clone(), vec![warning]));

@@ -1,5 +1,6 @@
 //! Compiles a `.cu` file with nvcc, with the flags of its build and what rescues add to them.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use cuda_toolkit::Toolkit;
@@ -119,7 +120,8 @@ impl UnitRun<'_, '_> {
         let kept = |ending| nvcc::kept_file(folder, ending).map_err(CompileError::io("nvcc's files cannot be listed"));
         let missing = |what| CompileError::NoOutput { program: "nvcc".into(), what };
         let read = |path: PathBuf| fs_err::read(path).map_err(CompileError::io("nvcc's output cannot be read"));
-        let preprocessed = kept(".ii")?.map(read).transpose()?.unwrap_or_default();
+        // Without it, there are no files that were read, and nothing is known as compiled.
+        let preprocessed = kept(".ii")?.filter(|_| self.compiler.explains).map(read).transpose()?.unwrap_or_default();
         let ptx = String::from_utf8_lossy(&read(kept(".ptx")?.ok_or(missing("PTX"))?)?).into_owned();
         Ok(Artifacts {
             cubin: Some(nvcc::cubin_path(folder)).filter(|path| path.is_file()).map(read).ok_or(missing("cubin"))??,
@@ -127,7 +129,7 @@ impl UnitRun<'_, '_> {
             shared_log: self.shared(&ptx, &text, &attempt.arguments, &attempt.architecture)?,
             ptx,
             messages: warnings(messages),
-            front_end: front_end(folder, &text, toolkit),
+            front_end: if self.compiler.explains { front_end(folder, &text, toolkit) } else { FrontEnd::default() },
             ptxas_log: text,
             as_compiled: self.as_compiled(&preprocessed, file),
             dependencies: self.dependencies(&preprocessed, file),
@@ -149,7 +151,7 @@ impl UnitRun<'_, '_> {
                 SourceFile::read_named(path, self.compiler.headers.root(), &roots).map(|file| file.text().to_string())
             }
         };
-        AsCompiled::new(&String::from_utf8_lossy(preprocessed), &self.unit.base, &is_user, &read)
+        AsCompiled::new(&text_of(preprocessed), &self.unit.base, &is_user, &read)
     }
 
     /// The files that the unit read. The preprocessed text may name any file, so it is restricted to files that the
@@ -158,6 +160,11 @@ impl UnitRun<'_, '_> {
         let files = nvcc::preprocessed_files(preprocessed).into_iter().map(|path| self.unit.base.join(path));
         self.read_ones(files.filter(|path| *path != file.path))
     }
+}
+
+/// Bytes as text. Nearly all are valid, and seeing that takes half the time of looking for what is not.
+fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// The variables of all user functions, if any function has local memory. Names are optional, so a failure here gives

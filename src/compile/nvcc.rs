@@ -1,5 +1,6 @@
 //! `nvcc`: from a `.cu` file to PTX and a cubin.
 
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -99,18 +100,23 @@ pub fn kept_file(folder: &Path, ending: &str) -> std::io::Result<Option<PathBuf>
 
 /// Files that the preprocessor read, from the `# line "file"` markers in its output.
 pub fn preprocessed_files(text: &[u8]) -> Vec<PathBuf> {
-    let mut files = std::collections::BTreeSet::new();
-    for line in text.split(|byte| *byte == b'\n') {
-        let Some(mark) = line.strip_prefix(b"# ").filter(|mark| mark.first().is_some_and(u8::is_ascii_digit)) else {
+    // A file has a marker behind each inclusion and each macro of several lines: thousands name a few hundred.
+    let mut named = HashSet::new();
+    let first = text.starts_with(b"# ").then_some(0);
+    let starts = first.into_iter().chain(memchr::memmem::find_iter(text, b"\n# ").map(|at| at + 1));
+    for line in starts.map(|start| &text[start..]) {
+        let mark = &line[b"# ".len()..memchr::memchr(b'\n', line).unwrap_or(line.len())];
+        if !mark.first().is_some_and(u8::is_ascii_digit) {
             continue;
-        };
+        }
         let mut parts = mark.splitn(3, |byte| *byte == b'"');
         let (Some(_), Some(path)) = (parts.next(), parts.next()) else { continue };
         if !path.starts_with(b"<") && !path.is_empty() {
-            files.insert(unescape_path(&String::from_utf8_lossy(path)));
+            named.insert(path);
         }
     }
-    files.into_iter().map(PathBuf::from).collect()
+    let paths: BTreeSet<String> = named.into_iter().map(|path| unescape_path(&String::from_utf8_lossy(path))).collect();
+    paths.into_iter().map(PathBuf::from).collect()
 }
 
 #[cfg(test)]

@@ -94,8 +94,7 @@ impl UnitRun<'_, '_> {
 
     /// Of paths that a text names, the files that the compiler may read.
     pub fn read_ones(&self, paths: impl Iterator<Item = PathBuf>) -> Vec<Dependency> {
-        let readable = self.compiler.sandbox.readable(&self.of_unit);
-        let mut files: Vec<PathBuf> = paths.filter(|path| readable.hold_file(path)).collect();
+        let mut files = self.compiler.sandbox.readable(&self.of_unit).files_among(paths);
         files.sort();
         files.dedup();
         files

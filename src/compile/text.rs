@@ -83,7 +83,9 @@ impl UnitRun<'_, '_> {
             failure
         })?;
         artifacts.messages.splice(0..0, warnings(messages));
-        artifacts.dependencies.extend(included());
+        if self.compiler.explains {
+            artifacts.dependencies.extend(included());
+        }
         artifacts.dependencies.sort();
         artifacts.dependencies.dedup();
         Ok(artifacts)
@@ -118,7 +120,11 @@ impl UnitRun<'_, '_> {
             ptx: ptx.to_string(),
             messages: warnings(messages),
             ptxas_log: text,
-            dependencies: self.read_ones(ptx_files(ptx, self.unit).into_iter()),
+            dependencies: if self.compiler.explains {
+                self.read_ones(ptx_files(ptx, self.unit).into_iter())
+            } else {
+                Vec::new()
+            },
             rescues: attempt.rescues,
             architecture: attempt.architecture,
             folder: self.unit.base.clone(),

@@ -46,6 +46,9 @@ pub struct Compiler<'a> {
     pub tries_shared_spilling: bool,
     /// Whether a `.cu` file is compiled for the host too, for edits of code that the host compiler sees.
     pub compiles_host: bool,
+    /// Whether what explains figures is wanted: names, the files that were read, the demand without limits. An edit that is tried is
+    /// judged by its figures.
+    pub explains: bool,
     /// Called with each finished command, for `-v`.
     pub show: &'a (dyn Fn(&Shown<'_>) + Sync),
 }

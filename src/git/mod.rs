@@ -6,6 +6,7 @@
 //! setting that can start a program is overridden. This includes the user's own filters: git-lfs takes programs from
 //! the repository's settings.
 
+mod index;
 mod own;
 mod tree;
 
@@ -205,9 +206,7 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// There is none, or git rejects it.
     pub fn around(folder: &Path, cancel: &'a AtomicBool) -> Result<Self, GitError> {
-        let top = folder.ancestors().find(|folder| folder.join(".git").exists());
-        let top = top.ok_or_else(|| GitError::NoRepository(folder.to_path_buf()))?;
-        Self::at(top, cancel).map_err(GitError::Refused)
+        Self::at(top_of(folder)?, cancel).map_err(GitError::Refused)
     }
 
     fn at(top: &Path, cancel: &'a AtomicBool) -> Result<Self, String> {
@@ -318,15 +317,6 @@ impl<'a> Repository<'a> {
     fn submodules(list: &[u8], id: usize) -> BTreeMap<String, String> {
         let all = entries(list).filter_map(|(head, path)| entry(&head, 0, id, path));
         all.filter(|entry| entry.mode == SUBMODULE).map(|entry| (entry.path, entry.id)).collect()
-    }
-
-    /// The files of the index that patterns of git name, as absolute paths.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn tracked(&self, patterns: &[&str]) -> Result<BTreeSet<PathBuf>, GitError> {
-        let list = self.text(&[&["ls-files", "-z", "--"], patterns].concat())?;
-        Ok(list.split('\0').filter(|path| !path.is_empty()).map(|path| self.top.join(path)).collect())
     }
 
     /// The files of the index.
@@ -504,6 +494,34 @@ fn next_object(output: &[u8]) -> Option<(&[u8], &[u8])> {
     let size: usize = std::str::from_utf8(&output[..line]).ok()?.rsplit(' ').next()?.parse().ok()?;
     let start = line + 1;
     Some((output.get(start..start.checked_add(size)?)?, output.get(start + size + 1..)?))
+}
+
+/// The files of the index of the nearest repository around a folder that are wanted, as absolute paths. The predicate is
+/// given paths relative to the repository's top.
+///
+/// # Errors
+/// There is no repository, or git rejects it.
+pub fn tracked(
+    folder: &Path,
+    is_wanted: impl Fn(&str) -> bool,
+    cancel: &AtomicBool,
+) -> Result<BTreeSet<PathBuf>, GitError> {
+    let top = top_of(folder)?;
+    own::check(top).map_err(GitError::Refused)?;
+    let paths = match index::paths(top) {
+        Some(paths) => paths,
+        None => {
+            let list = Repository::at(top, cancel).map_err(GitError::Refused)?.text(&["ls-files", "-z"])?;
+            list.split('\0').filter(|path| !path.is_empty()).map(str::to_string).collect()
+        }
+    };
+    Ok(paths.iter().filter(|path| is_wanted(path)).map(|path| top.join(path)).collect())
+}
+
+/// The nearest folder around a folder that contains `.git`.
+fn top_of(folder: &Path) -> Result<&Path, GitError> {
+    let top = folder.ancestors().find(|folder| folder.join(".git").exists());
+    top.ok_or_else(|| GitError::NoRepository(folder.to_path_buf()))
 }
 
 /// `git status` for a folder of a working tree whose `.git` is in `top`.

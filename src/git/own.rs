@@ -66,7 +66,7 @@ fn branch(repository: &Path) -> Option<(String, PathBuf)> {
 }
 
 /// The folder that `.git` is, or that it names as a file.
-fn leads_to(named: &Path) -> Option<PathBuf> {
+pub(super) fn leads_to(named: &Path) -> Option<PathBuf> {
     if named.is_dir() {
         return std::fs::canonicalize(named).ok();
     }
@@ -94,7 +94,7 @@ fn back(repository: &Path) -> Vec<PathBuf> {
 }
 
 /// The repository that a worktree shares objects with.
-fn common(repository: &Path) -> PathBuf {
+pub(super) fn common(repository: &Path) -> PathBuf {
     let text =
         places::read(&repository.join("commondir"), MAX_BYTES).ok().and_then(|text| String::from_utf8(text).ok());
     // That of a folder in the tree could name any.

@@ -157,9 +157,8 @@ impl Sandbox {
         if !self.restricts {
             return Places::new([PathBuf::from("/")]);
         }
-        let programs = self.programs();
-        let folders = self.tree.folders().iter().chain(programs.folders()).chain(&unit.readable);
-        Places::new(folders.cloned().chain([unit.writable.clone()]))
+        let of_unit = unit.readable.iter().chain([&unit.writable]).cloned();
+        self.tree.with(&self.programs()).and(of_unit)
     }
 
     /// Paths that may be read and executed, with what has been fetched by now.

@@ -451,6 +451,7 @@ fn with_compilers<T>(
         library: &library,
         tries_shared_spilling: cache.is_none(),
         compiles_host: false,
+        explains: true,
         show: &|_| {},
     };
     run(Compilers {

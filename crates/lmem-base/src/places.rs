@@ -4,7 +4,8 @@
 //! so paths are compared after resolving symbolic links.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -59,7 +60,16 @@ impl Places {
 
     /// These places and further ones.
     pub fn and(&self, others: impl IntoIterator<Item = PathBuf>) -> Self {
-        Self::new(self.folders.iter().cloned().chain(others))
+        self.with(&Self::new(others))
+    }
+
+    /// These places and those of another list. What they resolved to once is not resolved again: a link that took a folder's
+    /// place since leads elsewhere.
+    pub fn with(&self, others: &Self) -> Self {
+        let mut folders: Vec<PathBuf> = self.folders.iter().chain(&others.folders).cloned().collect();
+        folders.sort();
+        folders.dedup();
+        Self { folders }
     }
 
     pub fn folders(&self) -> &[PathBuf] {
@@ -81,8 +91,37 @@ impl Places {
     /// Whether a path resolves to a file that may be read.
     pub fn hold_file(&self, path: &Path) -> bool {
         asked_for(path);
-        let real = std::fs::canonicalize(path).ok().filter(|path| is_regular(path));
+        let real = std::fs::canonicalize(path).ok().filter(|path| is_stored(path));
         real.is_some_and(|path| self.have(&path))
+    }
+
+    /// Those of some paths that [`Places::hold_file`] would hold. Each folder is resolved once: the hundreds of headers
+    /// of a unit lie in a few.
+    pub fn files_among(&self, paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+        // What a folder resolves to, and whether its files may be read.
+        let mut folders: HashMap<PathBuf, Option<(PathBuf, bool)>> = HashMap::new();
+        let mut is_held = |path: &PathBuf| {
+            // A path that ends in `..`, `.` or `/` is no name in a folder.
+            let Some((parent, name)) = path.parent().zip(path.file_name()).filter(|(_, name)| is_last(path, name))
+            else {
+                return self.hold_file(path);
+            };
+            asked_for(path);
+            if !folders.contains_key(parent) {
+                let real = std::fs::canonicalize(parent).ok();
+                folders.insert(parent.to_path_buf(), real.map(|real| (real.clone(), self.have(&real))));
+            }
+            let Some(Some((folder, is_held))) = folders.get(parent) else { return false };
+            let file = folder.join(name);
+            match std::fs::symlink_metadata(&file) {
+                Ok(metadata) if metadata.is_symlink() => self.hold_file(path),
+                Ok(metadata) if metadata.is_file() && has_content(&file) => {
+                    (*is_held && name != GIT_FOLDER) || self.have(&file)
+                }
+                _ => false,
+            }
+        };
+        paths.filter(|path| is_held(path)).collect()
     }
 
     /// An existing file outside these places that a text names. A program that cannot parse a file prints lines of that
@@ -96,10 +135,24 @@ impl Places {
     }
 }
 
+/// Whether a path's text ends in its last name, and it begins somewhere.
+fn is_last(path: &Path, name: &OsStr) -> bool {
+    path.is_absolute() && path.as_os_str().as_encoded_bytes().ends_with(name.as_encoded_bytes())
+}
+
 /// Whether a path, with links resolved, is a regular file with stored content.
 pub fn is_regular(path: &Path) -> bool {
-    let real = std::fs::canonicalize(path).ok();
-    real.is_some_and(|path| path.is_file() && !NO_FILES.iter().any(|folder| path.starts_with(folder)))
+    std::fs::canonicalize(path).is_ok_and(|path| is_stored(&path))
+}
+
+/// The same for a path without links.
+fn is_stored(real: &Path) -> bool {
+    real.is_file() && has_content(real)
+}
+
+/// Whether a file without links lies where files have stored content.
+fn has_content(real: &Path) -> bool {
+    !NO_FILES.iter().any(|folder| real.starts_with(folder))
 }
 
 /// The content of a regular file of at most `limit` bytes.
@@ -214,6 +267,63 @@ mod tests {
         assert!(places.foreign_in(&said, folder.path()).is_some());
         assert!(places.foreign_in("(out): tree/out", folder.path()).is_some());
         assert_eq!(places.foreign_in("tree/a(1): error: secrets/x", folder.path()), None);
+    }
+
+    /// One by one or all together, the same files are held.
+    #[test]
+    fn files_are_held_together_as_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs_err::canonicalize(folder.path()).unwrap();
+        let path = |name: &str| root.join(name);
+        for name in ["tree/in/.git", "tree/.git/in", "other"] {
+            fs_err::create_dir_all(path(name)).unwrap();
+        }
+        for name in ["tree/a", "tree/in/b", "tree/in/.git/c", "tree/.git/in/d", "other/e", "other/.git", "f"] {
+            fs_err::write(path(name), "x").unwrap();
+        }
+        for (target, link) in [
+            ("../other/e", "tree/out"),
+            ("in/b", "tree/to"),
+            ("../other", "tree/far"),
+            (".git/in", "tree/own"),
+            ("none", "tree/gone"),
+        ] {
+            std::os::unix::fs::symlink(target, path(link)).unwrap();
+        }
+        let names = [
+            "tree/a",
+            "tree/in/b",
+            "tree/in/../a",
+            "tree/in/.git/c",
+            "tree/.git/in/d",
+            "tree/own/d",
+            "tree/out",
+            "tree/to",
+            "tree/far/e",
+            "tree/far/.git",
+            "tree/gone",
+            "tree/in",
+            "tree/in/",
+            "tree/a/",
+            "tree/in/..",
+            "tree/in/.",
+            "other/e",
+            "other/.git",
+            "f",
+            "none/a",
+            "tree/in/b/.",
+            "tree/in/./b",
+        ];
+        let mut paths: Vec<PathBuf> = names.iter().map(|name| path(name)).collect();
+        paths.extend(["/proc/self/status", "/dev/null", "a", "/"].map(PathBuf::from));
+        for held in
+            [vec![path("tree")], vec![path("f"), path("other/.git")], vec![PathBuf::from("/")], vec![path("tree/.git")]]
+        {
+            let places = Places::new(held);
+            let alone: Vec<PathBuf> = paths.iter().filter(|path| places.hold_file(path)).cloned().collect();
+            assert!(!alone.is_empty());
+            assert_eq!(places.files_among(paths.iter().cloned()), alone, "{places:?}");
+        }
     }
 
     #[test]

@@ -113,6 +113,7 @@ fn compile_text(unit: &TranslationUnit, architecture: &str, cubin: &Path) -> Res
         library: &|_, _| Err("no kernel of the collection uses a library".to_string()),
         tries_shared_spilling: false,
         compiles_host: false,
+        explains: true,
     };
     let artifacts = compiler.compile(unit, &target).map_err(|failure| format!("{}: {failure:?}", unit.name))?;
     Ok(fs_err::write(cubin, artifacts.cubin)?)

@@ -11,6 +11,7 @@ mod macros;
 mod marker;
 mod names;
 mod options;
+mod reached;
 mod scan;
 mod sinks;
 mod template;
@@ -27,7 +28,7 @@ use syn::Expr;
 use lmem_base::places;
 use lmem_base::source::{SourceFile, Span, display_path, has_ending};
 use lmem_project::build_flags::{BuildFlags, BuiltFile};
-use lmem_project::discover::{DiscoveredFile, Workspace};
+use lmem_project::discover::{DiscoveredFile, NotChecked, Workspace};
 use lmem_unit::{DriverOptions, IneffectiveOption, NvrtcOptions, TranslationUnit, UnitCode, UnitNames, Unresolved};
 
 use self::fold::{Folded, Folder, Origin};
@@ -64,6 +65,8 @@ pub(super) struct Strings {
     pub loaded: BTreeMap<PathBuf, Vec<DriverOptions>>,
     /// Files that may have kernels and could not be read.
     pub unread: Vec<Unresolved>,
+    /// Code that is compiled and not checked.
+    pub not_checked: Vec<NotChecked>,
     pub notes: Vec<String>,
     pub launches: Launches,
     /// Packages that open kernel files at run time.
@@ -72,11 +75,15 @@ pub(super) struct Strings {
 
 /// Finds kernel strings. Input is untrusted: what is too large or too deep is noted and skipped.
 pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags) -> Strings {
-    let files = marked_files(workspace);
-    if files.is_empty() {
-        return Strings::default();
-    }
-    let work = || places::watched(|| Extractor::new(workspace, builds, &files).run());
+    let look = || {
+        let reached = reached::reached(workspace);
+        let strings = match reached.files.as_slice() {
+            [] => Strings::default(),
+            files => Extractor::new(workspace, builds, files).run(),
+        };
+        Strings { not_checked: reached.not_checked, ..strings }
+    };
+    let work = || places::watched(look);
     let result = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("extract".to_string()).stack_size(STACK_BYTES);
         thread.spawn_scoped(scope, work).map(std::thread::ScopedJoinHandle::join)
@@ -103,18 +110,6 @@ pub(super) fn cannot_be_read(error: &std::io::Error) -> String {
 
 fn note(note: String) -> Strings {
     Strings { notes: vec![note], ..Strings::default() }
-}
-
-/// Rust files that contain a marker word, with their packages.
-fn marked_files(workspace: &Workspace) -> Vec<(PathBuf, Option<usize>)> {
-    let markers: Vec<memmem::Finder<'_>> = sinks::MARKERS.iter().map(memmem::Finder::new).collect();
-    let is_marked = |path: &Path| match places::read(path, MAX_SEARCHED_BYTES) {
-        Ok(bytes) => markers.iter().any(|marker| marker.find(&bytes).is_some()),
-        // An unreadable file is kept here and reported later.
-        Err(_) => true,
-    };
-    let rust = workspace.files.iter().filter(|file| has_ending(&file.path, &["rs"]));
-    rust.filter(|file| is_marked(&file.path)).map(|file| (file.path.clone(), file.package)).collect()
 }
 
 struct Extractor<'a> {

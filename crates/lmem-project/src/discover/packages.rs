@@ -235,6 +235,11 @@ fn has_kernel(path: &Path) -> bool {
     places::read(path, MAX_RUST_BYTES).is_ok_and(|bytes| memchr::memmem::find(&bytes, b"__global__").is_some())
 }
 
+/// Whether a manifest may name source files by their paths.
+pub(super) fn may_name_files(manifest: &Path) -> bool {
+    places::read(manifest, MAX_RUST_BYTES).is_ok_and(|bytes| memchr::memmem::find(&bytes, b"path").is_some())
+}
+
 fn without_excluded<'a>(
     mut members: Vec<&'a cargo_metadata::Package>,
     exclude: &[String],

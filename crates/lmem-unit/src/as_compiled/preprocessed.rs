@@ -1,6 +1,6 @@
 //! Splits the preprocessor's output (`.ii`) by source file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use lmem_base::source::normalize;
@@ -12,8 +12,12 @@ use crate::as_compiled::tokens::{TokenKind, tokens};
 pub type Inclusion = BTreeMap<u32, Vec<String>>;
 
 /// All inclusions of the user's files. An inclusion without tokens, such as a repeated guarded header, is dropped.
-pub fn inclusions(text: &str, folder: &Path, is_user: &dyn Fn(&Path) -> bool) -> BTreeMap<PathBuf, Vec<Inclusion>> {
-    let mut reader = LineReader { folder, is_user, known: BTreeMap::new(), files: BTreeMap::new(), open: Vec::new() };
+pub fn inclusions<'a>(
+    text: &'a str,
+    folder: &'a Path,
+    is_user: &'a dyn Fn(&Path) -> bool,
+) -> BTreeMap<PathBuf, Vec<Inclusion>> {
+    let mut reader = LineReader { folder, is_user, known: HashMap::new(), files: BTreeMap::new(), open: Vec::new() };
     let mut piece = 0..0;
     let mut line = 1;
     for start in line_starts(text) {
@@ -63,14 +67,14 @@ struct LineReader<'a> {
     folder: &'a Path,
     is_user: &'a dyn Fn(&Path) -> bool,
     /// File names in markers, with the path if the file is the user's.
-    known: BTreeMap<String, Option<PathBuf>>,
+    known: HashMap<&'a str, Option<PathBuf>>,
     files: BTreeMap<PathBuf, Vec<Inclusion>>,
     /// The inclusion stack, each entry with the index of its inclusion.
-    open: Vec<(String, Option<(PathBuf, usize)>)>,
+    open: Vec<(&'a str, Option<(PathBuf, usize)>)>,
 }
 
-impl LineReader<'_> {
-    fn enter(&mut self, mark: &Mark<'_>) {
+impl<'a> LineReader<'a> {
+    fn enter(&mut self, mark: &Mark<'a>) {
         if mark.is_entry || self.open.is_empty() {
             let path = self.path(mark.name);
             let place = path.map(|path| {
@@ -78,22 +82,22 @@ impl LineReader<'_> {
                 all.push(Inclusion::new());
                 (path, all.len() - 1)
             });
-            self.open.push((mark.name.to_string(), place));
-        } else if let Some(depth) = self.open.iter().rposition(|(name, _)| name == mark.name) {
+            self.open.push((mark.name, place));
+        } else if let Some(depth) = self.open.iter().rposition(|(name, _)| *name == mark.name) {
             self.open.truncate(depth + 1);
         } else {
             // A name from `#line` that no marker entered; the text after it belongs to no file.
-            self.open.push((mark.name.to_string(), None));
+            self.open.push((mark.name, None));
         }
     }
 
-    fn path(&mut self, name: &str) -> Option<PathBuf> {
+    fn path(&mut self, name: &'a str) -> Option<PathBuf> {
         if let Some(known) = self.known.get(name) {
             return known.clone();
         }
         let path = normalize(&self.folder.join(unescape_path(name)));
         let path = Some(path).filter(|path| !name.starts_with('<') && (self.is_user)(path));
-        self.known.insert(name.to_string(), path.clone());
+        self.known.insert(name, path.clone());
         path
     }
 

@@ -10,7 +10,7 @@ mod follow;
 mod format;
 pub mod frames;
 mod functions;
-mod include;
+pub(in crate::rust) mod include;
 mod literal;
 mod macros;
 mod members;

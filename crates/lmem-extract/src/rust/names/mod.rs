@@ -18,6 +18,7 @@ use lmem_base::source::SourceFile;
 use lmem_project::discover::Workspace;
 use lmem_unit::Unresolved;
 
+pub(super) use self::bytes::words_in;
 pub(super) use self::functions::count_arguments;
 use self::reading::{Unread, Wanted};
 use super::scan::{Binding, Function, RustFile, Unknown, Value};

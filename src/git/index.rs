@@ -1,0 +1,203 @@
+//! Reads the paths in git's index, so that listing tracked files starts no process.
+//!
+//! The format is that of git's `gitformat-index`. What this module cannot read in full is left to git: an index that is
+//! split or sparse, one of SHA-256 objects, and one that git would take from another place. `gix-index` reads them all, and
+//! brings 38 more crates: half a minute of the build that the README's first command waits for.
+
+use std::path::Path;
+
+use lmem_base::places;
+
+use super::own;
+
+/// Larger ones belong to trees of millions of files.
+const MAX_BYTES: u64 = 128 << 20;
+
+/// Limit on the repository's settings, which say how long hashes are.
+const MAX_SETTINGS_BYTES: u64 = 1 << 20;
+
+/// Bytes of a SHA-1 hash.
+const HASH: usize = 20;
+
+/// Bytes of an entry before its flags: times, device, inode, mode, owner, size, and the hash.
+const BEFORE_FLAGS: usize = 40 + HASH;
+
+/// Flag: 16 more bits of flags follow.
+const IS_EXTENDED: u16 = 1 << 14;
+
+/// The paths in the index of the repository whose `.git` is in `top`, relative to it; `None` if git has to be asked.
+/// Whether the repository is the folder's own must have been checked.
+pub(super) fn paths(top: &Path) -> Option<Vec<String>> {
+    // Hooks get an index of their own.
+    if std::env::var_os("GIT_INDEX_FILE").is_some() {
+        return None;
+    }
+    let repository = own::leads_to(&top.join(".git"))?;
+    let settings = places::read(&own::common(&repository).join("config"), MAX_SETTINGS_BYTES).ok()?;
+    if String::from_utf8_lossy(&settings).to_ascii_lowercase().contains("objectformat") {
+        return None;
+    }
+    let index = repository.join("index");
+    match std::fs::symlink_metadata(&index) {
+        Ok(_) => read(&places::read(&index, MAX_BYTES).ok()?),
+        // Nothing was ever added.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(Vec::new()),
+        Err(_) => None,
+    }
+}
+
+/// Parses an index. All bytes must be accounted for: with hashes of another length, the extensions would not end where the
+/// checksum begins.
+fn read(bytes: &[u8]) -> Option<Vec<String>> {
+    let mut rest = bytes.strip_prefix(b"DIRC")?;
+    let version = number(&mut rest)?;
+    let count = number(&mut rest)?;
+    if !(2..=4).contains(&version) {
+        return None;
+    }
+    let mut paths = Vec::new();
+    let mut path = Vec::new();
+    for _ in 0..count {
+        let entry = rest;
+        take(&mut rest, BEFORE_FLAGS)?;
+        let flags = u16::from_be_bytes(*take(&mut rest, 2)?.first_chunk()?);
+        if flags & IS_EXTENDED != 0 {
+            take(&mut rest, 2)?;
+        }
+        // In version 4, a path begins with that of the entry before it, less some bytes.
+        let kept = if version == 4 { path.len().checked_sub(variable(&mut rest)?)? } else { 0 };
+        path.truncate(kept);
+        let length = memchr::memchr(0, rest)?;
+        path.extend_from_slice(take(&mut rest, length)?);
+        let padding = if version == 4 { 1 } else { 8 - (entry.len() - rest.len()) % 8 };
+        if take(&mut rest, padding)?.iter().any(|byte| *byte != 0) {
+            return None;
+        }
+        paths.push(String::from_utf8_lossy(&path).into_owned());
+    }
+    while rest.len() > HASH {
+        // A small letter means that the entries alone are not the whole index.
+        let name = take(&mut rest, 4)?;
+        let length = usize::try_from(number(&mut rest)?).ok()?;
+        take(&mut rest, length)?;
+        if !name[0].is_ascii_uppercase() {
+            return None;
+        }
+    }
+    (rest.len() == HASH).then_some(paths)
+}
+
+fn take<'b>(rest: &mut &'b [u8], length: usize) -> Option<&'b [u8]> {
+    let (taken, after) = rest.split_at_checked(length)?;
+    *rest = after;
+    Some(taken)
+}
+
+fn number(rest: &mut &[u8]) -> Option<u32> {
+    Some(u32::from_be_bytes(*take(rest, 4)?.first_chunk()?))
+}
+
+/// Seven bits a byte, the highest first; each byte that is not the last counts one more, so that no number has two forms.
+fn variable(rest: &mut &[u8]) -> Option<usize> {
+    let mut value = 0usize;
+    loop {
+        let byte = take(rest, 1)?[0];
+        value = value.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))?;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+        value = value.checked_add(1)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    fn git(folder: &Path, arguments: &[&str]) -> Vec<u8> {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(folder).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments);
+        let output = git.output().unwrap();
+        assert!(output.status.success(), "{arguments:?}");
+        output.stdout
+    }
+
+    /// What git lists.
+    fn listed(folder: &Path) -> Vec<String> {
+        let list = String::from_utf8_lossy(&git(folder, &["ls-files", "-z"])).into_owned();
+        list.split('\0').filter(|path| !path.is_empty()).map(str::to_string).collect()
+    }
+
+    /// Paths of all lengths, so that each padding occurs.
+    fn tree(arguments: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        git(folder.path(), &[&["init", "-q"], arguments].concat());
+        for number in 0..40 {
+            let below = folder.path().join("deep".repeat(number % 5)).join("k");
+            fs_err::create_dir_all(&below).unwrap();
+            fs_err::write(below.join(format!("{}ä{number}.cu", "x".repeat(number))), "").unwrap();
+        }
+        git(folder.path(), &["add", "."]);
+        folder
+    }
+
+    #[test]
+    fn paths_are_those_that_git_lists() {
+        for version in ["2", "3", "4"] {
+            let tree = tree(&[]);
+            git(tree.path(), &["update-index", "--index-version", version]);
+            assert_eq!(paths(tree.path()), Some(listed(tree.path())), "version {version}");
+            // Version 3 has entries with more flags, and a commit adds an extension.
+            fs_err::write(tree.path().join("later.cu"), "").unwrap();
+            git(tree.path(), &["add", "--intent-to-add", "later.cu"]);
+            git(tree.path(), &["commit", "-q", "-m", "one"]);
+            git(tree.path(), &["rm", "-q", "--cached", "k/ä0.cu"]);
+            let found = paths(tree.path());
+            assert_eq!(found, Some(listed(tree.path())), "version {version}");
+            assert!(found.unwrap().iter().any(|path| path == "later.cu"));
+        }
+    }
+
+    #[test]
+    fn a_worktree_has_an_index_of_its_own() {
+        let tree = tree(&[]);
+        git(tree.path(), &["commit", "-q", "-m", "one"]);
+        let other = tempfile::tempdir().unwrap();
+        let place = other.path().join("other");
+        git(tree.path(), &["worktree", "add", "-q", &place.display().to_string()]);
+        git(&place, &["rm", "-q", "--cached", "k/ä0.cu"]);
+        assert_eq!(paths(&place), Some(listed(&place)));
+        assert_ne!(paths(&place), paths(tree.path()));
+    }
+
+    #[test]
+    fn other_formats_are_left_to_git() {
+        let split = tree(&[]);
+        git(split.path(), &["update-index", "--split-index"]);
+        assert_eq!(paths(split.path()), None);
+        let long = tree(&["--object-format=sha256"]);
+        assert_eq!(paths(long.path()), None);
+        let bytes = fs_err::read(long.path().join(".git/index")).unwrap();
+        assert_eq!(read(&bytes), None, "hashes of 32 bytes");
+        let sparse = tree(&[]);
+        git(sparse.path(), &["commit", "-q", "-m", "one"]);
+        git(sparse.path(), &["sparse-checkout", "set", "--cone", "--sparse-index", "deep"]);
+        assert_eq!(paths(sparse.path()), None);
+    }
+
+    #[test]
+    fn a_broken_index_is_left_to_git() {
+        let tree = tree(&[]);
+        let index = tree.path().join(".git/index");
+        let bytes = fs_err::read(&index).unwrap();
+        for end in 0..bytes.len() {
+            assert_eq!(read(&bytes[..end]), None, "{end} of {} bytes", bytes.len());
+        }
+        fs_err::write(&index, &bytes[..bytes.len() / 2]).unwrap();
+        assert_eq!(paths(tree.path()), None);
+        fs_err::remove_file(&index).unwrap();
+        assert_eq!(paths(tree.path()), Some(Vec::new()));
+    }
+}
