@@ -480,22 +480,23 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             keeps_loops: candidate.suggestion.keeps_loops,
             threads: candidate.suggestion.threads,
             costs: computed_costs(kernel.bytes / ELEMENT_BYTES, is_per_thread),
-            is_estimated: false,
         };
         let results = after.results.get(&name).cloned();
         let edited = after.functions.get(&name);
         let executed = after.executed.get(&name);
         let measured = after.timed.get(&name).cloned();
+        let figures = compare::judge(before, edited, terms)?;
         let estimated = compare::estimated(before, edited, executed, terms);
-        let terms = Terms { is_estimated: !matches!(estimated, Ok(None)), ..terms };
-        let (old, new) = compare::judge(before, edited, terms)?;
-        // What was measured counts, and the estimate does not.
-        let speedup = match measured.as_ref().and_then(Measurement::timing) {
-            Some(timing) => {
+        // What was measured counts, and the estimate does not; without both, what the machine code looks like.
+        let speedup = match (measured.as_ref().and_then(Measurement::timing), figures.doubt) {
+            (Some(timing), _) => {
                 compare::judge_timing(timing)?;
                 estimated.ok().flatten()
             }
-            None => estimated?,
+            (None, doubt) => match (estimated?, doubt) {
+                (None, Some(doubt)) => return Err(doubt),
+                (estimated, _) => estimated,
+            },
         };
         // Instructions alone are too little to give half of the warps for.
         if speedup.is_none() && measured.is_none() && compare::halves_occupancy(before, edited, terms) {
@@ -505,8 +506,8 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             name: kernel.name.clone(),
             mangled: kernel.mangled.clone(),
             arch: kernel.arch.clone(),
-            before: old,
-            after: new,
+            before: figures.before,
+            after: figures.after,
             results,
             speedup,
             measured,
