@@ -54,6 +54,9 @@ const MAX_CALLERS_DEEP: usize = 8;
 /// Limit on the call paths through which texts reach one call.
 const MAX_WAYS: usize = 512;
 
+/// The same for all calls of a workspace together.
+const MAX_WAYS_OF_ALL: usize = 65_536;
+
 /// The result for all Rust files of a workspace.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Strings {
@@ -122,6 +125,8 @@ struct Extractor<'a> {
     /// The index of each unit, by origin, text and options.
     seen: BTreeMap<(PathBuf, usize, String), usize>,
     names: UnitNames,
+    /// Places and reasons that are said.
+    unresolved: BTreeSet<(Span, String)>,
 }
 
 /// A call that compiles or loads a kernel.
@@ -164,6 +169,7 @@ impl<'a> Extractor<'a> {
             strings: Strings::default(),
             seen: BTreeMap::new(),
             names: UnitNames::default(),
+            unresolved: BTreeSet::new(),
         };
         for (path, package) in files {
             extractor.add(path, *package);
@@ -256,7 +262,7 @@ impl<'a> Extractor<'a> {
     }
 
     fn unresolved(&mut self, unresolved: Unresolved) {
-        if !self.strings.unresolved.contains(&unresolved) {
+        if self.unresolved.insert((unresolved.span.clone(), unresolved.reason.clone())) {
             self.strings.unresolved.push(unresolved);
         }
     }
@@ -437,8 +443,7 @@ fn is_wrapper(code: &mut Code<'_>, file: usize, call: &Call, arguments: usize) -
     let functions = code.called(file, call, arguments);
     functions.into_iter().any(|id| {
         let rust = &code.files[id.file].rust;
-        let body = &rust.functions[id.index].body;
-        rust.calls.iter().any(|inner| body.contains(&inner.range.start) && sink_of(rust, inner).is_some())
+        rust.calls_in(&rust.functions[id.index].body).any(|inner| sink_of(rust, inner).is_some())
     })
 }
 
@@ -461,8 +466,7 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
     let arguments = match fold::parse_list(call.call.arguments.clone()) {
         Ok(arguments) => arguments,
         Err(reason) => {
-            let mut literals = folder.reach_all(call.file, call.call.arguments.clone());
-            folder.in_unknown.append(&mut literals);
+            folder.reach_all(call.file, call.call.arguments.clone(), true);
             let reason = explained(folder.code, call, reason);
             return vec![Outcome::Unresolved(Unresolved { span: call.span.clone(), reason })];
         }
@@ -491,11 +495,12 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
                 if is_sink(folder.code, function) {
                     continue;
                 }
-                let (more, is_internal) = longer_ways(folder, &way, function, index);
+                let left = MAX_WAYS.saturating_sub(count + ways.len());
+                let (more, is_internal) = longer_ways(folder, &way, (function, index), left);
                 if more.is_empty() && is_internal {
                     continue;
                 }
-                if !more.is_empty() && count + ways.len() + more.len() <= MAX_WAYS {
+                if !more.is_empty() {
                     ways.extend(more);
                     continue;
                 }
@@ -507,20 +512,28 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
 }
 
 /// Extends a call path by each caller of a function. The flag tells whether the function is also called inside sinks.
-fn longer_ways(folder: &mut Folder<'_, '_>, way: &Way, function: FunctionId, index: usize) -> (Vec<Way>, bool) {
+/// More than `at_most` are not followed.
+fn longer_ways(
+    folder: &mut Folder<'_, '_>,
+    way: &Way,
+    (function, index): (FunctionId, usize),
+    at_most: usize,
+) -> (Vec<Way>, bool) {
     let is_circle = way.0.iter().any(|step| step.function == function);
     if is_circle || way.0.len() >= MAX_CALLERS_DEEP {
         return (Vec::new(), false);
     }
     let parameters = folder.code.function(function).parameters.len();
-    let calls = folder.code.calls_of(function);
+    let mut calls = folder.code.calls_of(function, MAX_WAYS + 1);
+    let all = calls.len();
+    calls.retain(|(file, call)| !is_within_sink(folder.code, *file, call));
+    let is_internal = calls.len() < all;
+    if calls.len() > at_most.min(MAX_WAYS_OF_ALL.saturating_sub(folder.ways_of_all)) {
+        return (Vec::new(), false);
+    }
+    folder.ways_of_all += calls.len();
     let mut ways = Vec::new();
-    let mut is_internal = false;
     for (file, call) in calls {
-        if is_within_sink(folder.code, file, &call) {
-            is_internal = true;
-            continue;
-        }
         // If the arguments cannot be parsed, the parameter stays unknown and is reported as such.
         let mut arguments = fold::parse_list(call.arguments.clone()).unwrap_or_default();
         let skipped = arguments.len().saturating_sub(parameters);
@@ -627,11 +640,18 @@ fn refuse(
     arguments: &[Expr],
     failure: Failure,
 ) -> Option<Outcome> {
-    let mut literals = folder.reach_all(call.file, call.call.arguments.clone());
-    for step in &way.0 {
-        literals.append(&mut folder.reach_all(step.file, step.call.arguments.clone()));
-    }
     let is_image = call.sink.takes == Takes::Image;
+    let is_loaded = !matches!(call.sink.takes, Takes::Cuda(_) | Takes::File);
+    let is_said_elsewhere = match &failure.kind {
+        FailureKind::Machine(..) => is_loaded,
+        FailureKind::Elsewhere | FailureKind::Built(_) => true,
+        FailureKind::Name | FailureKind::Parameter(..) => is_image,
+        FailureKind::Made => false,
+    };
+    folder.reach_all(call.file, call.call.arguments.clone(), !is_said_elsewhere);
+    for step in &way.0 {
+        folder.reach_all(step.file, step.call.arguments.clone(), !is_said_elsewhere);
+    }
     let span = match way.0.last() {
         None => folder.span(call.file, &arguments[call.sink.text]),
         Some(step) => match step.arguments.get(step.wanted) {
@@ -647,19 +667,14 @@ fn refuse(
     };
     let unresolved = Unresolved { span, reason };
     match failure.kind {
-        FailureKind::Machine(path, span) if !matches!(call.sink.takes, Takes::Cuda(_) | Takes::File) => {
-            Some(Outcome::Machine { path, span })
-        }
+        FailureKind::Machine(path, span) if is_said_elsewhere => Some(Outcome::Machine { path, span }),
         FailureKind::Elsewhere => None,
         FailureKind::Built(built) => {
             let options = driver_options_of(folder, call, arguments);
             Some(Outcome::Built { built, options, unresolved })
         }
-        FailureKind::Name | FailureKind::Parameter(..) if is_image => None,
-        _ => {
-            folder.in_unknown.append(&mut literals);
-            Some(Outcome::Unresolved(unresolved))
-        }
+        _ if is_said_elsewhere => None,
+        _ => Some(Outcome::Unresolved(unresolved)),
     }
 }
 

@@ -26,7 +26,7 @@ use crate::config::{ConfigError, PackageConfig};
 use packages::Projects;
 use walk::Walk;
 
-pub use packages::Package;
+pub use packages::{Package, has_cuda as has_kernels};
 pub use remember::Remember;
 pub use unchecked::{NotChecked, Unchecked};
 pub use unmatched::Unmatched;
@@ -72,6 +72,8 @@ pub struct Workspace {
     pub extra_flags: Vec<String>,
     /// Folders with compile commands, from the command line.
     pub build_folders: Vec<PathBuf>,
+    /// Paths in them that `exclude` leaves out.
+    pub excluded: Vec<PathBuf>,
     /// The folders that are checked with all that is in them: those of packages, and those named on the command line.
     pub whole: Vec<PathBuf>,
     /// The folders that belong to the checked tree: only text in them may be included and shown.
@@ -415,6 +417,8 @@ impl Finding {
         self.notes.dedup();
         self.not_checked.sort();
         self.not_checked.dedup();
+        self.excluded.sort();
+        self.excluded.dedup();
         let folders = self.packages.iter().map(|package| package.root.clone());
         let given = scope.paths.iter().map(|path| normalize(&scope.current_folder.join(path)));
         let given =
@@ -433,6 +437,7 @@ impl Finding {
             unmatched: self.unmatched,
             extra_flags: Vec::new(),
             build_folders: Vec::new(),
+            excluded: self.excluded,
             whole: self.whole,
             places,
         }

@@ -9,6 +9,7 @@ use proc_macro2::{Group, LexError, TokenStream, TokenTree};
 
 use lmem_base::source::{SourceFile, Span};
 
+use super::index::Index;
 use super::items::implemented_type;
 use super::tokens::{ident, is_joint, is_mark, next_brace};
 use super::variables::opens_closure;
@@ -59,6 +60,7 @@ impl RustFile {
             modules: Vec::new(),
             owners: Vec::new(),
             is_too_deep: false,
+            index: Index::default(),
         };
         let mut scanner = Scanner {
             found,
@@ -71,6 +73,7 @@ impl RustFile {
         };
         scanner.list(tokens, whole.clone(), whole);
         scanner.found.functions.sort_by_key(|function| function.body.start);
+        scanner.found.index = Index::of(&scanner.found);
         Ok(scanner.found)
     }
 }
