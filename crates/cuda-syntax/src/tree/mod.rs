@@ -9,6 +9,7 @@ mod call_syntax;
 mod calls;
 mod casts;
 mod constants;
+mod construction;
 mod counters;
 mod declarations;
 mod edits;
