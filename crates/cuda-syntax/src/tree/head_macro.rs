@@ -26,7 +26,8 @@ impl SyntaxTree {
             let is_it = |node: &&Node<'_>| node.field(Field::Name).is_some_and(|name| self.slice(name) == word);
             let mut own = definitions.iter().filter(is_it);
             let definition = own.next().filter(|_| own.next().is_none())?;
-            let is_plain = definition.kind() == Kind::PreprocDef && !definition.is_conditional();
+            let is_unconditional = definition.parent().is_some_and(|it| it.kind() == Kind::TranslationUnit);
+            let is_plain = definition.kind() == Kind::PreprocDef && is_unconditional;
             let value = definition.field(Field::Value).filter(|_| is_plain)?;
             let attribute = attribute(self.slice(value), keyword)?;
             let attribute = value.start_byte() + attribute.start..value.start_byte() + attribute.end;
@@ -57,11 +58,12 @@ fn attribute(text: &str, keyword: &str) -> Option<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::BoundsPlace;
 
-    fn bounds(text: &str) -> Option<(String, bool)> {
+    fn bounds(text: &str) -> Option<(String, BoundsPlace)> {
         let tree = SyntaxTree::example("a.cu", text);
         let function = tree.function_at(text.find("} // k").unwrap())?;
-        Some((tree.text()[function.launch_bounds?].to_string(), function.bounds_are_own))
+        Some((tree.text()[function.launch_bounds?].to_string(), function.bounds_place))
     }
 
     #[test]
@@ -69,9 +71,9 @@ mod tests {
         let kernel = "__global__ void LAUNCH k(float *out) { out[0] = 1; } // k\n";
         let other = "__global__ void LAUNCH other(float *out) { out[0] = 1; }\n";
         let define = "#define LAUNCH __launch_bounds__(THREADS, (65536 / 32))\n";
-        let found = |is_own: bool| Some(("__launch_bounds__(THREADS, (65536 / 32))".to_string(), is_own));
-        assert_eq!(bounds(&format!("{define}{kernel}")), found(true));
-        assert_eq!(bounds(&format!("{define}{kernel}{other}")), found(false));
+        let found = |place| Some(("__launch_bounds__(THREADS, (65536 / 32))".to_string(), place));
+        assert_eq!(bounds(&format!("{define}{kernel}")), found(BoundsPlace::OwnMacro));
+        assert_eq!(bounds(&format!("{define}{kernel}{other}")), found(BoundsPlace::SharedMacro));
         assert_eq!(bounds(&format!("#ifdef X\n{define}#endif\n{kernel}")), None);
         assert_eq!(bounds(&format!("{define}#define LAUNCH\n{kernel}")), None);
         assert_eq!(bounds(&format!("#define LAUNCH __noinline__\n{kernel}")), None);
