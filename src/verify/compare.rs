@@ -28,6 +28,8 @@ pub struct Terms {
     pub rounds: Option<u32>,
     /// The candidate changes no existing loop.
     pub keeps_loops: bool,
+    /// The candidate counts only if no spill is left.
+    pub must_end_spills: bool,
     /// Threads of the largest block, if the candidate relies on launches and not on the kernel's launch bounds.
     pub threads: Option<u32>,
     /// Cost of local accesses with a computed address.
@@ -49,6 +51,9 @@ pub enum Fault {
     Missing,
     #[error("does not reduce local memory, or turns it into spills")]
     NoGain,
+    /// The next candidate may leave none.
+    #[error("some spills remain")]
+    SpillsLeft,
     #[error("shared memory for less than a tenth of the local memory")]
     Minor,
     #[error("halves occupancy, saves less")]
@@ -148,6 +153,9 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Resul
     let is_nothing = is_bare(before) && is_bare(after);
     if !falls(before, after) && !is_nothing {
         return Err(Fault::NoGain);
+    }
+    if terms.must_end_spills && after.usage.spilled() > 0 {
+        return Err(Fault::SpillsLeft);
     }
     if after.usage.shared > before.usage.shared && is_minor(before, after) {
         return Err(Fault::Minor);
@@ -313,6 +321,7 @@ mod tests {
         arch: Arch::new(90),
         rounds: None,
         keeps_loops: false,
+        must_end_spills: false,
         threads: None,
         costs: ComputedCosts { load: 4, store: 4 },
     };
