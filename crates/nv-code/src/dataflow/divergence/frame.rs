@@ -3,7 +3,7 @@
 //! that nothing else writes has the parameter's values in all threads. And where everything that is stored differs, so
 //! does what is read back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ptx_syntax::{AddressBase, Block, Graph, Instruction, Modifier, Opcode, Operand, Reg, Space, Var};
 
@@ -113,8 +113,9 @@ impl Frame {
 
     /// The bytes of each parameter that is copied to the frame at once, when the kernel begins, and not written later.
     fn copies(&self, function: &PtxFunction, graph: &Graph) -> Vec<(i64, i64)> {
+        let definitions = sole_definitions(function);
         let sources: Vec<Option<(Var, i64)>> =
-            self.stores.iter().map(|store| parameter_of(store, function, graph)).collect();
+            self.stores.iter().map(|store| parameter_of(store, function, graph, &definitions)).collect();
         let distinct: BTreeSet<(usize, i64)> =
             sources.iter().flatten().map(|(variable, distance)| (variable.index(), *distance)).collect();
         let mut copies = Vec::new();
@@ -178,7 +179,12 @@ impl Frame {
             Place::From(root) => Some((*at, *root)),
             _ => None,
         });
-        computed.filter(|(_, root)| is_divergent(*root)).map(|(at, _)| at).collect()
+        // Each object is asked about once, however many loads it has.
+        let mut known = BTreeMap::new();
+        computed
+            .filter(|(_, root)| *known.entry(*root).or_insert_with(|| is_divergent(*root)))
+            .map(|(at, _)| at)
+            .collect()
     }
 
     /// Whether all that the kernel stores to its frame differs, but for numbers and copies of parameters.
@@ -196,7 +202,12 @@ fn values(store: &Instruction) -> &[Operand] {
 }
 
 /// The parameter that a store copies when the kernel begins, and the distance between both places.
-fn parameter_of(store: &Store, function: &PtxFunction, graph: &Graph) -> Option<(Var, i64)> {
+fn parameter_of(
+    store: &Store,
+    function: &PtxFunction,
+    graph: &Graph,
+    definitions: &[Option<usize>],
+) -> Option<(Var, i64)> {
     let Place::At { root, offset } = store.place else { return None };
     let instruction = &function.instructions[store.at];
     let is_first = graph.block_of(store.at) == Some(Block(0)) && instruction.guard.is_none();
@@ -204,8 +215,7 @@ fn parameter_of(store: &Store, function: &PtxFunction, graph: &Graph) -> Option<
     let mut found = None;
     for (number, value) in (0..).zip(values(instruction)) {
         let wanted = register(value)?;
-        let mut definitions = function.instructions.iter().filter(|it| it.defs().contains(&wanted));
-        let load = definitions.next().filter(|_| definitions.next().is_none())?;
+        let load = &function.instructions[definitions[wanted.index()]?];
         let is_load = load.opcode() == Opcode::Ld && load.has(Modifier::Param) && load.guard.is_none();
         let address = load.address().filter(|_| is_load)?;
         let AddressBase::Variable(variable) = address.base else { return None };
@@ -218,6 +228,20 @@ fn parameter_of(store: &Store, function: &PtxFunction, graph: &Graph) -> Option<
         }
     }
     found
+}
+
+/// By register: the one instruction that defines it.
+fn sole_definitions(function: &PtxFunction) -> Vec<Option<usize>> {
+    let mut counts = vec![0_u8; function.registers.len()];
+    let mut definitions = vec![None; function.registers.len()];
+    for (at, instruction) in function.instructions.iter().enumerate() {
+        instruction.for_each_def(&mut |register| {
+            counts[register.index()] = counts[register.index()].saturating_add(1);
+            definitions[register.index()] = Some(at);
+        });
+    }
+    let is_sole = counts.iter().map(|count| *count == 1);
+    definitions.into_iter().zip(is_sole).map(|(definition, is_sole)| definition.filter(|_| is_sole)).collect()
 }
 
 /// By register: its address in the frame, if it is one.
