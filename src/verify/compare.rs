@@ -190,21 +190,22 @@ fn estimate(
     executed: Option<&Executed>,
     terms: Terms,
 ) -> Option<Estimate> {
-    let warps = |function: &Function| Some(resident(function, terms)?.warps);
-    let (old, new) = (usage(before, warps(before)?), usage(after?, warps(after?)?));
+    let of = |function: &Function| Some(usage(function, resident(function, terms)?));
+    let (old, new) = (of(before)?, of(after?)?);
     estimate::estimate(executed?, old, new, terms.arch)
 }
 
 /// The share of a kernel's time, in thousandths, that its local memory takes. `None` if it was not run.
 pub fn share(kernel: &Function, counts: &Counts, arch: Arch) -> Option<u32> {
     let occupancy = occupancy(arch.gpu(), kernel.usage.registers, kernel.usage.shared, kernel.threads)?;
-    estimate::share(counts, usage(kernel, occupancy.warps), arch)
+    estimate::share(counts, usage(kernel, occupancy), arch)
 }
 
-fn usage(function: &Function, warps: u32) -> Usage {
+fn usage(function: &Function, occupancy: Occupancy) -> Usage {
     // A frame of unknown size is at least not empty.
     let stack_frame = function.usage.stack_frame.max(u64::from(function.stack_is_unknown));
-    Usage { warps, stack_frame, spilled: function.spilled() }
+    let shared = function.usage.shared * u64::from(occupancy.blocks.unwrap_or(0));
+    Usage { warps: occupancy.warps, stack_frame, spilled: function.spilled(), shared }
 }
 
 /// Judges what a GPU showed. That local memory decreases does not count if the kernel becomes slower.
