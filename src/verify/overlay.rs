@@ -192,6 +192,8 @@ fn edited_files(edits: &[&Edit]) -> Option<BTreeMap<PathBuf, String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use lmem_base::diagnostic::FlagOrigin;
     use lmem_unit::DriverOptions;
@@ -208,14 +210,14 @@ mod tests {
         };
         let header = write("include/a.cuh", "int a;\n");
         let source = write("kernels/a.cu", "#include \"a.cuh\"\n");
-        let file = SourceFile::read(&source, &root).unwrap();
+        let file = &SourceFile::read(&source, &root).unwrap();
         let arguments = vec![format!("-I{}/include", root.display()), "-O3".into()];
         let flags = NvccFlags::new(arguments, FlagOrigin::Config);
         let unit = TranslationUnit {
             name: "kernels/a.cu".into(),
             package: None,
             base: root.clone(),
-            code: UnitCode::CudaFile { file, flags },
+            code: UnitCode::CudaFile { file: Arc::clone(file), flags },
             use_site: None,
             included_at: None,
             launches: Vec::new(),
@@ -226,6 +228,11 @@ mod tests {
         let dependencies = [root.join("kernels/../include/a.cuh"), PathBuf::from("/usr/include/x.h")];
         let overlay = Overlay::new(&unit, &root, &dependencies, &[&edit]).unwrap();
         assert_eq!(overlay.texts(), [("include/a.cuh".to_string(), "int b;\n")]);
+        // Each file gets all of its edits, in whatever order they come.
+        let of_source = [Edit::alone(Span::new(file, 0..0), "// a\n"), Edit::alone(Span::new(file, 16..16), " // b")];
+        let both = Overlay::new(&unit, &root, &dependencies, &[&of_source[1], &edit, &of_source[0]]).unwrap();
+        let texts = [("include/a.cuh", "int b;\n"), ("kernels/a.cu", "// a\n#include \"a.cuh\" // b\n")];
+        assert_eq!(both.texts(), texts.map(|(name, text)| (name.to_string(), text)));
         let mirror = overlay.mirror().unwrap();
         let mirrored = mirror.root.clone().unwrap();
         assert_eq!(fs_err::read_to_string(mirrored.join("include/a.cuh")).unwrap(), "int b;\n");
