@@ -359,9 +359,23 @@ fn settings_and_baselines_of_a_branch_hide_nothing() -> Result<(), Failed> {
     // It leaves a file out, and takes more in it.
     project.write("Cargo.toml", &format!("{MANIFEST}exclude = [\"kernels/b.cu\"]\n"))?;
     let hidden = "not everything that `HEAD` checks is checked now";
-    are(&project.lines(SINCE, 0)?, &[&format!("note: {hidden}")])?;
-    let strict = [SINCE, &["-D", "no_longer_checked"]].concat();
+    let loosened = "the settings ask for less than those of `HEAD`";
+    are(&project.lines(SINCE, 0)?, &[&format!("note: {hidden}"), &format!("warning: {loosened}")])?;
+    let strict = [SINCE, &["-D", "no_longer_checked", "-A", "loosened_settings"]].concat();
     are(&project.lines(&strict, 1)?, &[&format!("error: {hidden}")])?;
+    // A kernel that it brings itself, too; its settings have no say in this.
+    let excused = "exclude = [\"kernels/new.cu\"]\nlints = { loosened_settings = \"allow\" }\n";
+    project.write("Cargo.toml", &format!("{MANIFEST}{excused}"))?;
+    project.write("kernels/new.cu", &project.read("kernels/b.cu")?)?;
+    are(&project.lines(&[SINCE, &["-D", "warnings"]].concat(), 1)?, &[&format!("error: {loosened}")])?;
+    let said = String::from_utf8_lossy(&project.run(&[SINCE, &["--message-format", "human"]].concat(), 0)?.stdout)
+        .into_owned();
+    holds(
+        said.contains("`exclude` leaves out `kernels/new.cu`") && said.contains("`loosened_settings` is lower"),
+        &said,
+    )?;
+    fs_err::remove_file(project.path("kernels/new.cu"))?;
+    project.write("Cargo.toml", &format!("{MANIFEST}exclude = [\"kernels/b.cu\"]\n"))?;
     let output = project.run(&["diff", "--message-format", "human"], 0)?;
     let table = String::from_utf8_lossy(&output.stdout).into_owned();
     holds(table.contains("two"), &table)?;

@@ -21,10 +21,13 @@ pub const STALE_BASELINE: &str = "stale_baseline";
 /// The remark on what a change hides.
 pub const NO_LONGER_CHECKED: &str = "no_longer_checked";
 
+/// The remark on settings of a change that ask for less.
+pub const LOOSENED_SETTINGS: &str = "loosened_settings";
+
 /// The remark on what was asked for and not checked.
 pub const NOT_CHECKED: &str = "not_checked";
 
-pub const ALL: [Remark; 13] = [
+pub const ALL: [Remark; 14] = [
     Remark {
         name: "unused_allow",
         severity: Severity::Warning,
@@ -47,6 +50,17 @@ A comment or a level silences a finding, `exclude` leaves a source out, the sett
 its file still has its name: inside a condition, or under a file name that no build knows. None of these counts as gone.
 
 What to do: review the reason that stands at the comment. Where changes may not hide anything, `-D no_longer_checked` makes it an error.",
+    },
+    Remark {
+        name: LOOSENED_SETTINGS,
+        severity: Severity::Warning,
+        documentation: "\
+The settings ask for less than those of the revision of `--changed-since` or `cargo lmem diff`.
+
+A change that brings a kernel may leave it out by `exclude`, lower the level of a lint, or take a budget away, all at once. Nothing would be said of that
+kernel then. Only the command line decides on the level of this remark.
+
+What to do: review the settings like code, and land them on their own: what the base branch has is not named.",
     },
     Remark {
         name: "unfulfilled_expect",

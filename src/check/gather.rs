@@ -71,6 +71,7 @@ pub(super) struct Gatherer<'a> {
 fn description(workspace: &Workspace, builds: &BuildFlags) -> String {
     let mut configs: Vec<*const PackageConfig> = Vec::new();
     let mut text = format!("{:?}\n{:?}\n{:?}\n{builds:?}\n", workspace.root, workspace.packages, workspace.places);
+    text.push_str(&format!("{:?}\n{:?}\n", workspace.whole, workspace.not_checked));
     for file in &workspace.files {
         let config = Arc::as_ptr(&file.config);
         let number = configs.iter().position(|known| *known == config).unwrap_or_else(|| {
@@ -118,7 +119,8 @@ impl<'a> Gatherer<'a> {
         }
         let missing = not_captured::not_in_database(&extraction, self.workspace, &builds);
         missing.iter().for_each(|note| self.request.talk.note(note));
-        let not_checked = self.not_checked(&builds, &tracked);
+        let mut not_checked = self.not_checked(&builds, &tracked);
+        not_checked.extend(extraction.not_checked.iter().cloned());
         extraction.notes.iter().for_each(|note| self.request.talk.detail(&format!("note: {note}")));
         let flag_advice = not_captured::advice(self.workspace, &builds);
         let built_for = builds.architectures();

@@ -16,6 +16,7 @@ mod kernels;
 mod known;
 mod level_here;
 mod levels;
+mod loosened;
 mod machine;
 mod messages;
 mod missing;

@@ -17,6 +17,7 @@ use lmem_project::discover::{DiscoverError, Workspace};
 
 use super::hidden::{self, Checked};
 use super::jobs::Job;
+use super::loosened;
 use super::revision::Revision;
 use super::surroundings::Surroundings;
 use super::unit::UnitReport;
@@ -240,6 +241,11 @@ impl Since {
             }
             _ => BTreeSet::new(),
         };
+        let before = |path: &Path| self.old.place(&self.old_name(&self.own(path)));
+        let loosened = match &old {
+            Some(old) => loosened::remark(&old.workspace, workspace, before, &self.name, &self.arguments)?,
+            None => None,
+        };
         let never_compiled = self.never_compiled(old.as_ref(), failing, talk);
         let before = old.as_mut().and_then(|old| old.kernels.take());
         let (root, old_root) =
@@ -262,6 +268,7 @@ impl Since {
             asked_then.iter().filter(|name| !asked_now.is_empty() && !asked_now.contains(name)).collect();
         let checked = Checked { left_out: &left_out, dropped: &dropped, is_silent, compiled };
         report.diagnostics.extend(hidden::take(&mut tally, &checked, workspace, &self.name).and_then(leveled));
+        report.diagnostics.extend(loosened);
         report.summary.since = Some(SinceTally {
             revision: self.name.clone(),
             changed_units: reached.changed.len(),

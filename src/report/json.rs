@@ -17,6 +17,12 @@ use super::kernels::{ListedKernel, listed};
 use super::position::{Columns, Region, range};
 use super::{Context, DEFAULT_WIDTH, PackageInfo, facts, human};
 
+/// Limit on the lines of source that one span shows.
+const MAX_LINES: usize = 100;
+
+/// Limit on the characters of such a line: a file may have but one.
+const MAX_LINE: usize = 1000;
+
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
     let packages: HashMap<&str, &PackageInfo> =
         cx.packages.iter().map(|package| (package.name.as_str(), package)).collect();
@@ -374,14 +380,26 @@ impl<'a> SpanMessage<'a> {
 }
 
 fn span_lines(span: &Span, region: Region) -> Vec<SpanLine<'_>> {
-    let lines = region.start_line..=region.end_line;
+    let lines = (region.start_line..=region.end_line).take(MAX_LINES);
     let line = |number: usize| {
         let text = span.file.line_text(number)?;
         let start = if number == region.start_line { region.start_column } else { 1 };
         let end = if number == region.end_line { region.end_column } else { text.chars().count() + 1 };
-        Some(SpanLine { text, highlight_start: start, highlight_end: end })
+        Some(excerpt(text, start, end))
     };
     lines.filter_map(line).collect()
+}
+
+/// A line, or what is around the start of the highlighted part of a very long one. Columns count from the text's start.
+fn excerpt(text: &str, start: usize, end: usize) -> SpanLine<'_> {
+    if text.len() <= MAX_LINE {
+        return SpanLine { text, highlight_start: start, highlight_end: end };
+    }
+    let byte = |column: usize| text.char_indices().nth(column).map_or(text.len(), |(at, _)| at);
+    let first = (start - 1).saturating_sub(MAX_LINE / 4);
+    let last = first + MAX_LINE;
+    let text = &text[byte(first)..byte(last)];
+    SpanLine { text, highlight_start: start - first, highlight_end: end.min(last + 1) - first }
 }
 
 /// The measured facts, in addition to cargo's message.
@@ -569,5 +587,20 @@ mod tests {
         ]);
         assert_eq!(span["text"], expected);
         assert_eq!((span["byte_start"].as_u64(), span["byte_end"].as_u64()), (Some(2), Some(10)));
+    }
+
+    #[test]
+    fn long_lines_and_spans_are_shown_in_part() {
+        let text = format!("{}here{}", "é".repeat(5000), "b".repeat(100_000));
+        let line = excerpt(&text, 5001, 5005);
+        let shown: String =
+            line.text.chars().skip(line.highlight_start - 1).take(line.highlight_end - line.highlight_start).collect();
+        assert_eq!((shown.as_str(), line.text.chars().count()), ("here", MAX_LINE));
+        let line = excerpt(&text, 1, 100_000);
+        assert_eq!((line.highlight_start, line.highlight_end), (1, MAX_LINE + 1));
+        let file = lmem_base::source::SourceFile::from_text("a.cu", &"a\n".repeat(5000));
+        let label = Label { span: lmem_base::source::Span::new(&file, 0..9000), text: String::new() };
+        let span = serde_json::to_value(SpanMessage::new(&label, true)).unwrap();
+        assert_eq!(span["text"].as_array().unwrap().len(), MAX_LINES);
     }
 }

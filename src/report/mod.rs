@@ -2,6 +2,7 @@
 //!
 //! `fold` merges diagnostics, `render` writes them. Equal diagnostics give equal bytes.
 
+mod bounds;
 mod comparison;
 pub mod editor;
 mod excerpt;
@@ -113,6 +114,7 @@ impl PackageInfo {
 /// # Errors
 /// Writing to `out` fails.
 pub fn render(report: &Report, format: MessageFormat, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
+    let report = &*bounds::bounded(report);
     let mut text = Vec::new();
     match format {
         MessageFormat::Json | MessageFormat::Sarif | MessageFormat::Gitlab | MessageFormat::Rdjson => {

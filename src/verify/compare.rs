@@ -131,11 +131,21 @@ fn slowdown(percent: u32) -> String {
     }
 }
 
+/// What the figures of one kernel say of a candidate.
+#[derive(Debug)]
+pub struct Judged {
+    pub before: Footprint,
+    pub after: Footprint,
+    /// The instructions of the machine code, weighted by loops, speak against it. They know neither trip counts nor what
+    /// a loop that is unrolled now did before: it counts only where no estimate from a run says more.
+    pub doubt: Option<Fault>,
+}
+
 /// Judges one kernel that a candidate is for.
 ///
 /// # Errors
 /// The reason why the candidate does not help.
-pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Result<(Footprint, Footprint), Fault> {
+pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Result<Judged, Fault> {
     // A function that was inlined everywhere no longer exists, and neither does its frame.
     let gone = Function::default();
     let after = match after {
@@ -154,20 +164,15 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Resul
     let old_work = before.work.total(rounds, terms.costs);
     let new_work = after.work.total_after(&before.work, rounds, terms.costs, terms.keeps_loops);
     let (old, new) = (resident(before, terms), resident(after, terms));
-    if let (Some(old), Some(new)) = (old, new)
-        && new.warps * 2 <= old.warps
-        && !is_paid(old_work, new_work, old.warps, new.warps)
-    {
-        return Err(Fault::Occupancy);
-    }
-    let (old, new) = (footprint(before, old, old_work), footprint(after, new, new_work));
-    if new.work > old.work + old.work / TOLERANCE {
-        return Err(Fault::Work(old.work, new.work));
-    }
-    match crowded(before, after, terms) {
-        Some((free, left)) if !is_paid(old.work, new.work, free, left) => Err(Fault::Room(free, left)),
-        _ => Ok((old, new)),
-    }
+    let halves = old.zip(new).filter(|(old, new)| new.warps * 2 <= old.warps);
+    let is_unpaid = halves.is_some_and(|(old, new)| !is_paid(old_work, new_work, old.warps, new.warps));
+    let room = crowded(before, after, terms).filter(|(free, left)| !is_paid(old_work, new_work, *free, *left));
+    let doubt = match room {
+        _ if is_unpaid => Some(Fault::Occupancy),
+        _ if new_work > old_work + old_work / TOLERANCE => Some(Fault::Work(old_work, new_work)),
+        room => room.map(|(free, left)| Fault::Room(free, left)),
+    };
+    Ok(Judged { before: footprint(before, old, old_work), after: footprint(after, new, new_work), doubt })
 }
 
 /// How much faster a kernel becomes, from what both versions execute. `None` if they were not run.
@@ -331,7 +336,7 @@ mod tests {
     }
 
     fn fault(before: &Function, after: &Function) -> Option<Fault> {
-        judge(before, Some(after), TERMS).err()
+        judge(before, Some(after), TERMS).map_or_else(Some, |judged| judged.doubt)
     }
 
     #[test]
@@ -355,7 +360,7 @@ mod tests {
     #[test]
     fn what_lies_in_the_frames_of_callers_is_theirs() {
         let callee = Function { is_entry: false, ..function(0, 0, 24, 20) };
-        let (before, after) = judge(&callee, None, TERMS).unwrap();
+        let Judged { before, after, .. } = judge(&callee, None, TERMS).unwrap();
         assert!(!gains(&before, &after));
         assert_eq!(fault(&callee, &function(8, 0, 24, 20)), Some(Fault::NoGain));
     }
@@ -387,7 +392,7 @@ mod tests {
         let unknown = |function: Function| Function { threads: None, ..function };
         let terms = Terms { threads: Some(128), ..TERMS };
         let of = judge(&unknown(before), Some(&unknown(shared(16 << 10, 90))), terms);
-        assert_eq!(of.err(), Some(Fault::Room(64, 52)));
+        assert_eq!(of.unwrap().doubt, Some(Fault::Room(64, 52)));
     }
 
     #[test]

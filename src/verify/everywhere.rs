@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use lmem_base::diagnostic::{Applicability, Diagnostic, Edit, Suggestion};
 use lmem_base::source::Span;
-use lmem_unit::{CompiledUnit, UnitCode};
+use lmem_unit::{CompiledUnit, TranslationUnit, UnitCode};
 
 use super::lines::keeps_line_numbers;
 use super::subjects::{Subject, Subjects, reads};
@@ -58,11 +58,14 @@ fn is_one(edit: &Edit, readers: &[&Subject<'_>]) -> bool {
         // The edit depends on nothing but its position.
         return true;
     }
-    let mut signatures = readers.iter().filter(|subject| reads(subject, edit)).map(|subject| {
-        let Subject { unit, files, dependencies, .. } = subject;
-        let compiled = CompiledUnit { unit, files: files.get(), dependencies };
-        compiled.signature(&edit.context)
-    });
+    let readers: Vec<CompiledUnit<'_>> =
+        readers.iter().filter(|subject| reads(subject, edit)).map(|subject| subject.compiled()).collect();
+    if let [CompiledUnit { unit: TranslationUnit { code: UnitCode::CudaFile { .. }, .. }, .. }] = readers[..] {
+        // Nobody else has a signature to compare, and that of a file has all of its constants.
+        let file = &edit.context.file;
+        return readers[0].file(file).is_faithful(file.text(), &edit.context.range());
+    }
+    let mut signatures = readers.iter().map(|compiled| compiled.signature(&edit.context));
     let Some(first) = signatures.next() else { return true };
     first.is_some() && signatures.all(|other| other == first)
 }

@@ -32,12 +32,11 @@ fn moves_lines(edit: &Edit) -> bool {
 }
 
 fn is_counted(edit: &Edit, subject: &Subject<'_>) -> bool {
-    let Subject { unit, files, dependencies, .. } = subject;
     let has_words = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
-    match &unit.code {
+    match &subject.unit.code {
         UnitCode::CudaText { text, .. } => has_words(text.as_str(), &WORDS),
         UnitCode::CudaFile { .. } => {
-            let compiled = CompiledUnit { unit, files: files.get(), dependencies };
+            let compiled = subject.compiled();
             let file = &edit.span.file;
             // A header's function may have the line of its caller as a default argument.
             let beside = compiled.declared_beside(file);
@@ -57,6 +56,10 @@ fn expands_to_line(compiled: &CompiledUnit<'_>, file: &Arc<SourceFile>, offset: 
         .differences()
         .filter(|difference| difference.start >= offset)
         .filter(|difference| {
+            // Lines are counted where there is a number alone.
+            if !difference.compiled.split(' ').any(|token| token.parse::<usize>().is_ok()) {
+                return false;
+            }
             let own = text.get(difference.start..difference.end).unwrap_or("");
             let written = lines_at(text, difference.start..difference.end);
             let lines = line_of(difference.start)..=line_of(difference.end);

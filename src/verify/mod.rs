@@ -485,15 +485,18 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
         let edited = after.functions.get(&name);
         let executed = after.executed.get(&name);
         let measured = after.timed.get(&name).cloned();
-        let (old, new) = compare::judge(before, edited, terms)?;
+        let figures = compare::judge(before, edited, terms)?;
         let estimated = compare::estimated(before, edited, executed, terms);
-        // What was measured counts, and the estimate does not.
-        let speedup = match measured.as_ref().and_then(Measurement::timing) {
-            Some(timing) => {
+        // What was measured counts, and the estimate does not; without both, what the machine code looks like.
+        let speedup = match (measured.as_ref().and_then(Measurement::timing), figures.doubt) {
+            (Some(timing), _) => {
                 compare::judge_timing(timing)?;
                 estimated.ok().flatten()
             }
-            None => estimated?,
+            (None, doubt) => match (estimated?, doubt) {
+                (None, Some(doubt)) => return Err(doubt),
+                (estimated, _) => estimated,
+            },
         };
         // Instructions alone are too little to give half of the warps for.
         if speedup.is_none() && measured.is_none() && compare::halves_occupancy(before, edited, terms) {
@@ -503,8 +506,8 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             name: kernel.name.clone(),
             mangled: kernel.mangled.clone(),
             arch: kernel.arch.clone(),
-            before: old,
-            after: new,
+            before: figures.before,
+            after: figures.after,
             results,
             speedup,
             measured,

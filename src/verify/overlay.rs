@@ -182,11 +182,12 @@ fn is_of_host(tree: &SyntaxTree, offset: usize) -> bool {
 }
 
 fn edited_files(edits: &[&Edit]) -> Option<BTreeMap<PathBuf, String>> {
-    let edited = |edit: &&Edit| {
-        let of_file = edit::of_file(edits.iter().copied(), &edit.span.file.path);
-        Some((normalize(&edit.span.file.path), edit::apply(edit.span.file.text(), &of_file)?))
-    };
-    edits.iter().map(edited).collect()
+    // A compilation may try a hundred edits of one file.
+    let mut files: BTreeMap<&Path, Vec<&Edit>> = BTreeMap::new();
+    edits.iter().for_each(|edit| files.entry(&edit.span.file.path).or_default().push(edit));
+    let edited =
+        |(path, edits): (&Path, Vec<&Edit>)| Some((normalize(path), edit::apply(edits[0].span.file.text(), &edits)?));
+    files.into_iter().map(edited).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use lmem_base::diagnostic::Edit;
 use lmem_base::source::{Span, normalize};
-use lmem_unit::{AsCompiled, TranslationUnit, UnitCode};
+use lmem_unit::{AsCompiled, CompiledUnit, TranslationUnit, UnitCode};
 
 use lmem_base::stored::Lazy;
 
@@ -29,6 +29,13 @@ pub struct Subject<'a> {
     pub before: &'a Measured,
     /// Cost of compiling it, in compilations of small files.
     pub cost: u64,
+}
+
+impl Subject<'_> {
+    /// What was compiled of its files.
+    pub(super) fn compiled(&self) -> CompiledUnit<'_> {
+        CompiledUnit { unit: self.unit, files: self.files.get(), dependencies: self.dependencies }
+    }
 }
 
 /// All units of a run.

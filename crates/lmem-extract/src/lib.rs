@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use lmem_base::source::{SourceFile, has_ending};
 use lmem_project::build_flags::BuildFlags;
-use lmem_project::discover::Workspace;
+use lmem_project::discover::{NotChecked, Workspace};
 use lmem_unit::{DynamicShared, MappedText, RustLaunch, TranslationUnit, UnitCode, Unresolved};
 
 /// The result of reading the files of a workspace.
@@ -24,6 +24,8 @@ pub struct Extraction {
     /// Files that may have kernels and could not be read. A kernel must not escape a check by a slip beside it, so these
     /// fail it.
     pub unread: Vec<Unresolved>,
+    /// Rust code that is compiled and not checked.
+    pub not_checked: Vec<NotChecked>,
     /// Remarks on text that was not analysed, for `-v`.
     pub notes: Vec<String>,
 }
@@ -56,6 +58,7 @@ pub fn with_rust_code(code: RustCode, workspace: &Workspace, builds: &BuildFlags
     extraction.unread.sort_by(|left, right| left.span.cmp(&right.span));
     // A file may be asked for again for a name in it.
     extraction.unread.dedup();
+    extraction.not_checked.extend(strings.not_checked);
     extraction.notes.extend(strings.notes);
     distribute(&strings.launches, &strings.readers, workspace, &mut extraction.units);
     extraction

@@ -67,18 +67,33 @@ fn mark(marks: &mut [u64], at: usize, count: usize) {
     }
 }
 
+/// Whether an access of local memory ends within what a thread may have.
+fn bounded(end: u64, limit: u64) -> Result<(), Fault> {
+    if end > limit { Err(Fault::OutsideWindow { address: LOCAL_WINDOW.wrapping_add(end) }) } else { Ok(()) }
+}
+
 impl Local {
     /// Grows the memory up to an address.
     fn grow(&mut self, end: u64, limit: u64, unwritten: u8) -> Result<(), Fault> {
-        if end > limit {
-            return Err(Fault::OutsideWindow { address: LOCAL_WINDOW.wrapping_add(end) });
-        }
+        bounded(end, limit)?;
         let end = (end as usize).next_multiple_of(256);
         if self.bytes.len() < end {
             self.bytes.resize(end, unwritten);
             self.written.resize(end.div_ceil(64), 0);
         }
         Ok(())
+    }
+
+    /// The value at an address, and whether all of it was written. Memory that nothing wrote need not be there: an index that
+    /// leaves an array by far would make all lanes fill theirs.
+    fn read(&self, at: u64, count: u32, (limit, unwritten): (u64, u8)) -> Result<(u64, bool), Fault> {
+        bounded(at.saturating_add(u64::from(count)), limit)?;
+        let (at, count) = (at as usize, count as usize);
+        if let Some(bytes) = self.bytes.get(at..at + count) {
+            return Ok((little_endian(bytes), is_marked(&self.written, at, count)));
+        }
+        let byte = |at: usize| u64::from(self.bytes.get(at).copied().unwrap_or(unwritten));
+        Ok(((at..at + count).rev().fold(0, |value, at| value << 8 | byte(at)), false))
     }
 
     /// Marks a range as unwritten: the variables of a new call do not keep the values of the last call.
@@ -123,13 +138,13 @@ impl Run<'_> {
                 let (object, address) = parted(address);
                 let end = address.saturating_add(u64::from(bytes));
                 self.check_local(&block.warps[warp], frame, lane, (object, address, end), found);
-                let local = &mut block.warps[warp].local[lane];
-                local.grow(end, self.local_limit(), self.launch.limits.unwritten)?;
-                let at = address as usize;
-                if !is_marked(&local.written, at, bytes as usize) {
+                let local = &block.warps[warp].local[lane];
+                let (value, is_written) =
+                    local.read(address, bytes, (self.local_limit(), self.launch.limits.unwritten))?;
+                if !is_written {
                     found.local_unwritten |= 1 << lane;
                 }
-                Ok(little_endian(&local.bytes[at..at + bytes as usize]))
+                Ok(value)
             }
             MemoryPlace::Parameter(address) => {
                 let outside = Fault::OutsideWindow { address: PARAMETER_WINDOW.wrapping_add(address) };
@@ -541,5 +556,28 @@ fn combine(op: AtomOp, ty: Type, flushes: bool, old: u64, (b, c): (u64, u64)) ->
                 old
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_of_local_memory_do_not_make_it_larger() {
+        let (limit, unwritten) = (1 << 20, 0xa5);
+        let mut local = Local::default();
+        local.grow(8, limit, unwritten).unwrap();
+        local.bytes[..8].copy_from_slice(&0x1122_3344_5566_7788u64.to_le_bytes());
+        mark(&mut local.written, 0, 8);
+        let length = local.bytes.len();
+        let read = |at: u64, count: u32| local.read(at, count, (limit, unwritten));
+        assert_eq!(read(0, 4), Ok((0x5566_7788, true)));
+        assert_eq!(read(6, 4), Ok((0xa5a5_1122, false)));
+        // Half of it lies behind what is there, and all of it.
+        assert_eq!(read(length as u64 - 2, 4), Ok((0xa5a5_a5a5, false)));
+        assert_eq!(read(limit - 4, 4), Ok((0xa5a5_a5a5, false)));
+        assert!(read(limit - 3, 4).is_err() && read(u64::MAX, 4).is_err());
+        assert_eq!(local.bytes.len(), length);
     }
 }

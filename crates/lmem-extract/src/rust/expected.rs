@@ -25,8 +25,7 @@ pub(super) fn of_call(rust: &RustFile, call: &SinkCall, options: Options) -> boo
     let Some(function) = rust.function_around(call.call.range.start) else { return false };
     let body = &rust.functions[function].body;
     let is_called = |wanted: &str| {
-        let calls = rust.calls.iter().filter(|it| body.contains(&it.range.start));
-        calls.filter(|it| it.path.last().is_some_and(|last| last == wanted)).collect::<Vec<_>>()
+        rust.calls_in(body).filter(|it| it.path.last().is_some_and(|last| last == wanted)).collect::<Vec<_>>()
     };
     let is_only_program = is_called(call.sink.name).len() == 1;
     match is_called(name).as_slice() {

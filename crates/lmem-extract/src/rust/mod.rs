@@ -11,6 +11,7 @@ mod macros;
 mod marker;
 mod names;
 mod options;
+mod reached;
 mod scan;
 mod sinks;
 mod template;
@@ -27,7 +28,7 @@ use syn::Expr;
 use lmem_base::places;
 use lmem_base::source::{SourceFile, Span, display_path, has_ending};
 use lmem_project::build_flags::{BuildFlags, BuiltFile};
-use lmem_project::discover::{DiscoveredFile, Workspace};
+use lmem_project::discover::{DiscoveredFile, NotChecked, Workspace};
 use lmem_unit::{DriverOptions, IneffectiveOption, NvrtcOptions, TranslationUnit, UnitCode, UnitNames, Unresolved};
 
 use self::fold::{Folded, Folder, Origin};
@@ -53,6 +54,9 @@ const MAX_CALLERS_DEEP: usize = 8;
 /// Limit on the call paths through which texts reach one call.
 const MAX_WAYS: usize = 512;
 
+/// The same for all calls of a workspace together.
+const MAX_WAYS_OF_ALL: usize = 65_536;
+
 /// The result for all Rust files of a workspace.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Strings {
@@ -64,6 +68,8 @@ pub(super) struct Strings {
     pub loaded: BTreeMap<PathBuf, Vec<DriverOptions>>,
     /// Files that may have kernels and could not be read.
     pub unread: Vec<Unresolved>,
+    /// Code that is compiled and not checked.
+    pub not_checked: Vec<NotChecked>,
     pub notes: Vec<String>,
     pub launches: Launches,
     /// Packages that open kernel files at run time.
@@ -72,11 +78,15 @@ pub(super) struct Strings {
 
 /// Finds kernel strings. Input is untrusted: what is too large or too deep is noted and skipped.
 pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags) -> Strings {
-    let files = marked_files(workspace);
-    if files.is_empty() {
-        return Strings::default();
-    }
-    let work = || places::watched(|| Extractor::new(workspace, builds, &files).run());
+    let look = || {
+        let reached = reached::reached(workspace);
+        let strings = match reached.files.as_slice() {
+            [] => Strings::default(),
+            files => Extractor::new(workspace, builds, files).run(),
+        };
+        Strings { not_checked: reached.not_checked, ..strings }
+    };
+    let work = || places::watched(look);
     let result = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("extract".to_string()).stack_size(STACK_BYTES);
         thread.spawn_scoped(scope, work).map(std::thread::ScopedJoinHandle::join)
@@ -105,18 +115,6 @@ fn note(note: String) -> Strings {
     Strings { notes: vec![note], ..Strings::default() }
 }
 
-/// Rust files that contain a marker word, with their packages.
-fn marked_files(workspace: &Workspace) -> Vec<(PathBuf, Option<usize>)> {
-    let markers: Vec<memmem::Finder<'_>> = sinks::MARKERS.iter().map(memmem::Finder::new).collect();
-    let is_marked = |path: &Path| match places::read(path, MAX_SEARCHED_BYTES) {
-        Ok(bytes) => markers.iter().any(|marker| marker.find(&bytes).is_some()),
-        // An unreadable file is kept here and reported later.
-        Err(_) => true,
-    };
-    let rust = workspace.files.iter().filter(|file| has_ending(&file.path, &["rs"]));
-    rust.filter(|file| is_marked(&file.path)).map(|file| (file.path.clone(), file.package)).collect()
-}
-
 struct Extractor<'a> {
     workspace: &'a Workspace,
     builds: &'a BuildFlags,
@@ -127,6 +125,8 @@ struct Extractor<'a> {
     /// The index of each unit, by origin, text and options.
     seen: BTreeMap<(PathBuf, usize, String), usize>,
     names: UnitNames,
+    /// Places and reasons that are said.
+    unresolved: BTreeSet<(Span, String)>,
 }
 
 /// A call that compiles or loads a kernel.
@@ -169,6 +169,7 @@ impl<'a> Extractor<'a> {
             strings: Strings::default(),
             seen: BTreeMap::new(),
             names: UnitNames::default(),
+            unresolved: BTreeSet::new(),
         };
         for (path, package) in files {
             extractor.add(path, *package);
@@ -261,7 +262,7 @@ impl<'a> Extractor<'a> {
     }
 
     fn unresolved(&mut self, unresolved: Unresolved) {
-        if !self.strings.unresolved.contains(&unresolved) {
+        if self.unresolved.insert((unresolved.span.clone(), unresolved.reason.clone())) {
             self.strings.unresolved.push(unresolved);
         }
     }
@@ -442,8 +443,7 @@ fn is_wrapper(code: &mut Code<'_>, file: usize, call: &Call, arguments: usize) -
     let functions = code.called(file, call, arguments);
     functions.into_iter().any(|id| {
         let rust = &code.files[id.file].rust;
-        let body = &rust.functions[id.index].body;
-        rust.calls.iter().any(|inner| body.contains(&inner.range.start) && sink_of(rust, inner).is_some())
+        rust.calls_in(&rust.functions[id.index].body).any(|inner| sink_of(rust, inner).is_some())
     })
 }
 
@@ -466,8 +466,7 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
     let arguments = match fold::parse_list(call.call.arguments.clone()) {
         Ok(arguments) => arguments,
         Err(reason) => {
-            let mut literals = folder.reach_all(call.file, call.call.arguments.clone());
-            folder.in_unknown.append(&mut literals);
+            folder.reach_all(call.file, call.call.arguments.clone(), true);
             let reason = explained(folder.code, call, reason);
             return vec![Outcome::Unresolved(Unresolved { span: call.span.clone(), reason })];
         }
@@ -496,11 +495,12 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
                 if is_sink(folder.code, function) {
                     continue;
                 }
-                let (more, is_internal) = longer_ways(folder, &way, function, index);
+                let left = MAX_WAYS.saturating_sub(count + ways.len());
+                let (more, is_internal) = longer_ways(folder, &way, (function, index), left);
                 if more.is_empty() && is_internal {
                     continue;
                 }
-                if !more.is_empty() && count + ways.len() + more.len() <= MAX_WAYS {
+                if !more.is_empty() {
                     ways.extend(more);
                     continue;
                 }
@@ -512,20 +512,28 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
 }
 
 /// Extends a call path by each caller of a function. The flag tells whether the function is also called inside sinks.
-fn longer_ways(folder: &mut Folder<'_, '_>, way: &Way, function: FunctionId, index: usize) -> (Vec<Way>, bool) {
+/// More than `at_most` are not followed.
+fn longer_ways(
+    folder: &mut Folder<'_, '_>,
+    way: &Way,
+    (function, index): (FunctionId, usize),
+    at_most: usize,
+) -> (Vec<Way>, bool) {
     let is_circle = way.0.iter().any(|step| step.function == function);
     if is_circle || way.0.len() >= MAX_CALLERS_DEEP {
         return (Vec::new(), false);
     }
     let parameters = folder.code.function(function).parameters.len();
-    let calls = folder.code.calls_of(function);
+    let mut calls = folder.code.calls_of(function, MAX_WAYS + 1);
+    let all = calls.len();
+    calls.retain(|(file, call)| !is_within_sink(folder.code, *file, call));
+    let is_internal = calls.len() < all;
+    if calls.len() > at_most.min(MAX_WAYS_OF_ALL.saturating_sub(folder.ways_of_all)) {
+        return (Vec::new(), false);
+    }
+    folder.ways_of_all += calls.len();
     let mut ways = Vec::new();
-    let mut is_internal = false;
     for (file, call) in calls {
-        if is_within_sink(folder.code, file, &call) {
-            is_internal = true;
-            continue;
-        }
         // If the arguments cannot be parsed, the parameter stays unknown and is reported as such.
         let mut arguments = fold::parse_list(call.arguments.clone()).unwrap_or_default();
         let skipped = arguments.len().saturating_sub(parameters);
@@ -632,11 +640,18 @@ fn refuse(
     arguments: &[Expr],
     failure: Failure,
 ) -> Option<Outcome> {
-    let mut literals = folder.reach_all(call.file, call.call.arguments.clone());
-    for step in &way.0 {
-        literals.append(&mut folder.reach_all(step.file, step.call.arguments.clone()));
-    }
     let is_image = call.sink.takes == Takes::Image;
+    let is_loaded = !matches!(call.sink.takes, Takes::Cuda(_) | Takes::File);
+    let is_said_elsewhere = match &failure.kind {
+        FailureKind::Machine(..) => is_loaded,
+        FailureKind::Elsewhere | FailureKind::Built(_) => true,
+        FailureKind::Name | FailureKind::Parameter(..) => is_image,
+        FailureKind::Made => false,
+    };
+    folder.reach_all(call.file, call.call.arguments.clone(), !is_said_elsewhere);
+    for step in &way.0 {
+        folder.reach_all(step.file, step.call.arguments.clone(), !is_said_elsewhere);
+    }
     let span = match way.0.last() {
         None => folder.span(call.file, &arguments[call.sink.text]),
         Some(step) => match step.arguments.get(step.wanted) {
@@ -652,19 +667,14 @@ fn refuse(
     };
     let unresolved = Unresolved { span, reason };
     match failure.kind {
-        FailureKind::Machine(path, span) if !matches!(call.sink.takes, Takes::Cuda(_) | Takes::File) => {
-            Some(Outcome::Machine { path, span })
-        }
+        FailureKind::Machine(path, span) if is_said_elsewhere => Some(Outcome::Machine { path, span }),
         FailureKind::Elsewhere => None,
         FailureKind::Built(built) => {
             let options = driver_options_of(folder, call, arguments);
             Some(Outcome::Built { built, options, unresolved })
         }
-        FailureKind::Name | FailureKind::Parameter(..) if is_image => None,
-        _ => {
-            folder.in_unknown.append(&mut literals);
-            Some(Outcome::Unresolved(unresolved))
-        }
+        _ if is_said_elsewhere => None,
+        _ => Some(Outcome::Unresolved(unresolved)),
     }
 }
 

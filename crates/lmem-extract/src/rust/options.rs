@@ -86,7 +86,8 @@ fn compiling_call(
             && call.path.last().is_some_and(|last| last == name)
             && rust.function_around(call.range.start) == function
     };
-    let mut calls = rust.calls.iter().filter(is_meant);
+    let place = function.map_or(0..rust.text().len(), |index| rust.functions[index].body.clone());
+    let mut calls = rust.calls_in(&place).filter(is_meant);
     let call = calls.next().filter(|_| calls.next().is_none())?;
     parse_list(call.arguments.clone()).ok()
 }

@@ -5,12 +5,13 @@ use lmem_project::discover::Workspace;
 use lmem_unit::MappedText;
 
 use super::names::MAX_RUST_BYTES;
+use super::reached::reached;
 use super::scan::RustFile;
 
 /// All multi-line string literals, and those with CUDA code, in files that have to do with kernels.
 pub(crate) fn texts(workspace: &Workspace) -> Vec<MappedText> {
     let mut texts = Vec::new();
-    for (path, _) in super::marked_files(workspace) {
+    for (path, _) in reached(workspace).files {
         let is_small = fs_err::metadata(&path).is_ok_and(|metadata| metadata.len() <= MAX_RUST_BYTES);
         let Some(file) = SourceFile::read(&path, &workspace.root).ok().filter(|_| is_small) else { continue };
         let Ok(rust) = RustFile::scan(&file) else { continue };

@@ -26,7 +26,7 @@ use crate::config::{ConfigError, PackageConfig};
 use packages::Projects;
 use walk::Walk;
 
-pub use packages::Package;
+pub use packages::{Package, has_cuda as has_kernels};
 pub use remember::Remember;
 pub use unchecked::{NotChecked, Unchecked};
 pub use unmatched::Unmatched;
@@ -72,6 +72,10 @@ pub struct Workspace {
     pub extra_flags: Vec<String>,
     /// Folders with compile commands, from the command line.
     pub build_folders: Vec<PathBuf>,
+    /// Paths in them that `exclude` leaves out.
+    pub excluded: Vec<PathBuf>,
+    /// The folders that are checked with all that is in them: those of packages, and those named on the command line.
+    pub whole: Vec<PathBuf>,
     /// The folders that belong to the checked tree: only text in them may be included and shown.
     pub places: Places,
 }
@@ -124,6 +128,11 @@ impl Workspace {
     /// The package of a file.
     pub fn package_of(&self, file: &DiscoveredFile) -> Option<&Package> {
         self.packages.get(file.package?)
+    }
+
+    /// Whether all files of a package are to be checked, and not only some that were named.
+    pub fn has_all_of(&self, package: &Package) -> bool {
+        self.whole.iter().any(|folder| package.root.starts_with(folder))
     }
 
     /// Whether text of this file may be compiled for Rust code: the file is a regular one in the workspace or its
@@ -200,6 +209,8 @@ struct Finding {
     refused: Vec<Refused>,
     /// Paths that `exclude` leaves out.
     excluded: Vec<PathBuf>,
+    /// Folders that were walked as a whole.
+    whole: Vec<PathBuf>,
     unmatched: Vec<Unmatched>,
 }
 
@@ -222,6 +233,7 @@ fn of_packages(scope: &Scope) -> Result<Finding, DiscoverError> {
         not_checked: Vec::new(),
         refused: Vec::new(),
         excluded: Vec::new(),
+        whole: Vec::new(),
         unmatched,
     };
     for index in 0..finding.packages.len() {
@@ -249,6 +261,7 @@ fn of_paths(scope: &Scope) -> Result<(Finding, Option<DiscoverError>), DiscoverE
         not_checked: Vec::new(),
         refused: Vec::new(),
         excluded: Vec::new(),
+        whole: Vec::new(),
         unmatched: Vec::new(),
     };
     let mut empty = None;
@@ -316,6 +329,7 @@ impl Finding {
         let package = &self.packages[index];
         let mut walk = Walk::of_package(package, &self.root);
         walk.run(&package.root);
+        self.whole.push(package.root.clone());
         for path in walk.files {
             let config = Arc::clone(&package.config);
             let file = DiscoveredFile { path: path.clone(), package: Some(index), config, explicit: false };
@@ -332,6 +346,11 @@ impl Finding {
         let place = projects.place_of(folder)?;
         let mut walk = Walk::of_folder(&place.config, folder);
         walk.run(folder);
+        self.whole.push(folder.to_path_buf());
+        // A package may have no file that is found by its name.
+        for manifest in walk.manifests.iter().filter(|manifest| packages::may_name_files(manifest)) {
+            projects.place_of(manifest.parent().unwrap_or(folder))?;
+        }
         let mut is_empty = true;
         for path in walk.files {
             self.add(path.clone(), false, projects)?;
@@ -398,6 +417,8 @@ impl Finding {
         self.notes.dedup();
         self.not_checked.sort();
         self.not_checked.dedup();
+        self.excluded.sort();
+        self.excluded.dedup();
         let folders = self.packages.iter().map(|package| package.root.clone());
         let given = scope.paths.iter().map(|path| normalize(&scope.current_folder.join(path)));
         let given =
@@ -416,6 +437,8 @@ impl Finding {
             unmatched: self.unmatched,
             extra_flags: Vec::new(),
             build_folders: Vec::new(),
+            excluded: self.excluded,
+            whole: self.whole,
             places,
         }
     }

@@ -221,8 +221,8 @@ fn packages_below(project: &Metadata) -> Vec<PathBuf> {
     folders.filter(|folder| folder != root && folder.join("Cargo.toml").is_file()).collect()
 }
 
-/// Whether a folder has `.cu` files, or Rust files with a kernel in them.
-fn has_cuda(folder: &Path) -> bool {
+/// Whether a file is, or a folder has, a `.cu` file or a Rust file with a kernel in it.
+pub fn has_cuda(folder: &Path) -> bool {
     let mut walk = walkdir::WalkDir::new(folder).max_depth(MAX_DEPTH).into_iter().filter_map(Result::ok);
     walk.any(|entry| match entry.path().extension().and_then(|ending| ending.to_str()) {
         Some("cu") => true,
@@ -233,6 +233,11 @@ fn has_cuda(folder: &Path) -> bool {
 
 fn has_kernel(path: &Path) -> bool {
     places::read(path, MAX_RUST_BYTES).is_ok_and(|bytes| memchr::memmem::find(&bytes, b"__global__").is_some())
+}
+
+/// Whether a manifest may name source files by their paths.
+pub(super) fn may_name_files(manifest: &Path) -> bool {
+    places::read(manifest, MAX_RUST_BYTES).is_ok_and(|bytes| memchr::memmem::find(&bytes, b"path").is_some())
 }
 
 fn without_excluded<'a>(

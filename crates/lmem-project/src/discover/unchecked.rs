@@ -2,15 +2,17 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 /// A source, or a folder with some, that is not checked.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct NotChecked {
     pub why: Unchecked,
     pub path: PathBuf,
 }
 
 /// Why a source is not checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Unchecked {
     LeadsOut,
     LeadsNowhere,
@@ -26,6 +28,12 @@ pub enum Unchecked {
     BuildOutput,
     /// A build compiles it as CUDA, and its name or folder is none that is looked at.
     OtherName,
+    /// A manifest, `#[path]` or `include!` names it, and it has words that kernels come with.
+    OtherRustName,
+    /// Rust code names it.
+    RustElsewhere,
+    /// Rust code whose modules and included files are not all known.
+    Unfollowed,
 }
 
 impl Unchecked {
@@ -42,6 +50,9 @@ impl Unchecked {
             Self::Hidden => "a source that git tracks, and hidden",
             Self::BuildOutput => "a source that git tracks, in a folder of build outputs (`CACHEDIR.TAG`, `target`)",
             Self::OtherName => "compiled as CUDA, and not named `.cu` or in a hidden folder",
+            Self::OtherRustName => "compiled as Rust, may have kernels, and is not named `.rs`",
+            Self::RustElsewhere => "compiled as Rust, and outside of the workspace",
+            Self::Unfollowed => "Rust code that includes files, and not all of them are known",
         }
     }
 
@@ -54,6 +65,9 @@ impl Unchecked {
             Self::LeadsToOtherKind => "put the file in the place of the link, or leave it out with `exclude`",
             Self::Hidden | Self::BuildOutput => "name it to check it, or leave it out with `exclude`",
             Self::OtherName => "give it a name that ends with `.cu`, or leave it out with `exclude`",
+            Self::OtherRustName => "give it a name that ends with `.rs`, or leave it out with `exclude`",
+            Self::RustElsewhere => "put it into the workspace: what lies elsewhere is not read",
+            Self::Unfollowed => "write the path of `include!` as a literal, or with `concat!` and `CARGO_MANIFEST_DIR`",
         }
     }
 }

@@ -30,6 +30,7 @@ pub(super) struct Walk {
     root: PathBuf,
     pub files: Vec<PathBuf>,
     pub headers: Vec<PathBuf>,
+    pub manifests: Vec<PathBuf>,
     /// Paths that the settings leave out.
     pub excluded: Vec<PathBuf>,
     pub notes: Vec<String>,
@@ -51,6 +52,7 @@ impl Walk {
             root: root.to_path_buf(),
             files: Vec::new(),
             headers: Vec::new(),
+            manifests: Vec::new(),
             excluded: Vec::new(),
             notes: Vec::new(),
             not_checked: Vec::new(),
@@ -109,6 +111,8 @@ impl Walk {
             self.files.push(path);
         } else if has_ending(&path, HEADER_ENDINGS) {
             self.headers.push(path);
+        } else if path.ends_with("Cargo.toml") {
+            self.manifests.push(path);
         }
     }
 

@@ -14,7 +14,7 @@ use super::{Folded, Folder, Origin};
 use crate::rust::fold::failure::{Failure, FailureKind};
 
 /// Placeholder for `env!("OUT_DIR")`; no real path begins like this.
-pub(super) const OUT_DIR: &str = "\u{0}OUT_DIR";
+pub(in crate::rust) const OUT_DIR: &str = "\u{0}OUT_DIR";
 
 impl Folder<'_, '_> {
     /// The text of an `include_str!` of `path`, written at `place`.

@@ -10,7 +10,7 @@ mod follow;
 mod format;
 pub mod frames;
 mod functions;
-mod include;
+pub(in crate::rust) mod include;
 mod literal;
 mod macros;
 mod members;
@@ -61,6 +61,12 @@ pub(super) struct Folder<'c, 'w> {
     pub reached: BTreeSet<(PathBuf, usize)>,
     /// Literals in texts that are not known before run time.
     pub in_unknown: BTreeSet<Span>,
+    /// Values whose literals are in `reached`, by file and range, and whether these are in `in_unknown` too.
+    values_reached: BTreeMap<(usize, usize, usize), bool>,
+    /// Names in scopes whose values are among them.
+    scopes_reached: BTreeMap<(usize, String, usize), bool>,
+    /// Call paths followed so far, for all calls.
+    pub ways_of_all: usize,
     /// The call stack of the current function.
     pub frames: Frames,
     included: BTreeMap<PathBuf, Arc<SourceFile>>,
@@ -106,6 +112,9 @@ impl<'c, 'w> Folder<'c, 'w> {
             code,
             reached: BTreeSet::new(),
             in_unknown: BTreeSet::new(),
+            values_reached: BTreeMap::new(),
+            scopes_reached: BTreeMap::new(),
+            ways_of_all: 0,
             frames: Frames::default(),
             included: BTreeMap::new(),
             keeps_products: false,

@@ -154,8 +154,9 @@ fn names(folder: &mut Folder<'_, '_>, file: usize, call: &Call, name: &Expr) -> 
                 if !followed.insert((function, index)) || is_load(folder, function) {
                     continue;
                 }
-                let (more, _) = longer_ways(folder, &way, function, index);
-                if !more.is_empty() && count + ways.len() + more.len() <= MAX_WAYS {
+                let left = MAX_WAYS.saturating_sub(count + ways.len());
+                let (more, _) = longer_ways(folder, &way, (function, index), left);
+                if !more.is_empty() {
                     ways.extend(more);
                     continue;
                 }

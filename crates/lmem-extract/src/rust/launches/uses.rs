@@ -41,11 +41,11 @@ pub(super) fn of(folder: &mut Folder<'_, '_>, file: usize, load: &Call) -> Vec<U
     };
     let is_launch = |call: &&Call| {
         let name = call.path.first().map_or("", String::as_str);
-        call.is_method && matches!(name, "launch" | "launch_cooperative") && function.body.contains(&call.range.start)
+        call.is_method && matches!(name, "launch" | "launch_cooperative")
     };
     let mut covered = BTreeSet::new();
     let mut launches = Vec::new();
-    for call in rust.calls.iter().filter(is_launch) {
+    for call in rust.calls_in(&function.body).filter(is_launch) {
         let mut inside = vec![call.receiver.clone()];
         if let Some(TokenTree::Ident(builder)) = only_token(&call.receiver) {
             let at = rust.range(builder.span()).start;

@@ -111,10 +111,15 @@ pub(crate) enum Repeats {
 impl Definition {
     /// The macros defined in a file, in source order.
     pub fn of_file(rust: &RustFile, file: usize, package: Option<usize>) -> Vec<Self> {
-        let of_file = |macro_rules: &super::super::scan::MacroRules| {
+        let mut calls = vec![Vec::new(); rust.definitions.len()];
+        for call in &rust.macros {
+            for index in rust.macros_around(call.range.start) {
+                calls[index].push(call.name.clone());
+            }
+        }
+        let of_file = |(macro_rules, calls): (&super::super::scan::MacroRules, Vec<String>)| {
             let text = rust.text().get(macro_rules.range.clone()).unwrap_or("");
             let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-            let is_inside = |at: usize| macro_rules.range.contains(&at);
             Self {
                 name: macro_rules.name.clone(),
                 file,
@@ -123,16 +128,11 @@ impl Definition {
                 is_exported: macro_rules.is_exported,
                 is_about_kernels: has(super::super::sinks::MARKERS),
                 is_about_text: has(&TEXT_WORDS),
-                calls: rust
-                    .macros
-                    .iter()
-                    .filter(|call| is_inside(call.range.start))
-                    .map(|call| call.name.clone())
-                    .collect(),
+                calls,
                 code: MacroCode { source: rust.source(), start: rust.start(), arms: arms(macro_rules.arms.clone()) },
             }
         };
-        rust.definitions.iter().map(of_file).collect()
+        rust.definitions.iter().zip(calls).map(of_file).collect()
     }
 }
 

@@ -65,11 +65,29 @@ struct Caller<'a> {
     /// Offset of the first token.
     start: usize,
     /// All names in the text, for hygiene.
-    words: &'a BTreeSet<String>,
+    words: &'a Words<'a>,
     /// Offset of the outermost call in the file; `None` if this text is the file itself.
     at: Option<usize>,
     from: Option<usize>,
     depth: usize,
+}
+
+/// The names in a text, and those in the texts that the calls around it stand in.
+struct Words<'a> {
+    own: BTreeSet<String>,
+    outer: Option<&'a Words<'a>>,
+}
+
+impl<'a> Words<'a> {
+    fn of(tokens: &TokenStream, outer: Option<&'a Self>) -> Self {
+        let mut own = BTreeSet::new();
+        names_in(tokens, &mut own);
+        Self { own, outer }
+    }
+
+    fn contains(&self, name: &str) -> bool {
+        self.own.contains(name) || self.outer.is_some_and(|outer| outer.contains(name))
+    }
 }
 
 struct Replacement {
@@ -86,8 +104,7 @@ impl<'a> Expander<'a> {
     /// The code with its macros expanded; `None` if no macro can be expanded.
     pub fn file(&mut self, text: &MappedText, start: usize) -> Option<Places> {
         let tokens = TokenStream::from_str(text.as_str().get(start..)?).ok()?;
-        let mut words = BTreeSet::new();
-        names_in(&tokens, &mut words);
+        let words = Words::of(&tokens, None);
         let caller = Caller { text, start, words: &words, at: None, from: None, depth: 0 };
         let replacements = self.replacements(&caller, tokens);
         if replacements.is_empty() {
@@ -184,7 +201,7 @@ impl<'a> Expander<'a> {
         let arms = definition.code.arms.as_ref().map_err(Clone::clone)?;
         let (arm, bindings) = choose(arms, &arguments.stream(), &mut self.left)?;
         self.count += 1;
-        let renamed = variables_of(&arm.body).intersection(caller.words).cloned().collect();
+        let renamed = variables_of(&arm.body).into_iter().filter(|name| caller.words.contains(name)).collect();
         let mut transcriber = Transcriber {
             code: &definition.code,
             caller: caller.text,
@@ -201,8 +218,7 @@ impl<'a> Expander<'a> {
         // The expansion is one operand: operators around the call must not regroup it.
         let is_apart = arguments.delimiter() != Delimiter::Brace
             && parse(tokens.clone()).is_ok_and(|expression| is_compound(&expression));
-        let mut words = caller.words.clone();
-        names_in(&tokens, &mut words);
+        let words = Words::of(&tokens, Some(caller.words));
         let inner = Caller {
             text: &text,
             start: 0,

@@ -28,7 +28,7 @@ impl Places {
     /// The source span of a range. Text combined from a definition and a call has the span of the call.
     pub fn span(&self, range: &Range<usize>) -> Span {
         let in_one_piece = self.text.piece(range.clone());
-        let within = |offset: usize| self.expansions.iter().find(|expanded| expanded.range.contains(&offset));
+        let within = |offset: usize| self.expansion_at(offset);
         let last = range.end.saturating_sub(1).max(range.start);
         let (first, last) = (within(range.start), within(last));
         let plain = || self.text.span(range.clone());
@@ -52,7 +52,8 @@ impl Places {
 
     /// The macro call that produced an offset of the code.
     pub fn expansion_at(&self, offset: usize) -> Option<&Expanded> {
-        self.expansions.iter().find(|expanded| expanded.range.contains(&offset))
+        let index = self.expansions.partition_point(|expanded| expanded.range.end <= offset);
+        self.expansions.get(index).filter(|expanded| expanded.range.contains(&offset))
     }
 
     /// A decoded literal, with positions mapped to the written source.

@@ -84,7 +84,7 @@ impl Code<'_> {
     /// Expands the macro calls in a file.
     pub(crate) fn expand_file(&mut self, file: usize) {
         let rust = &self.files[file].rust;
-        let is_in_definition = |at: usize| rust.definitions.iter().any(|known| known.range.contains(&at));
+        let is_in_definition = |at: usize| rust.macro_around(at).is_some();
         let calls: Vec<(Vec<String>, usize, String)> = rust
             .macros
             .iter()

@@ -8,7 +8,7 @@ pub(super) fn holds_word(bytes: &[u8], finder: &memmem::Finder<'_>) -> bool {
 }
 
 /// Offsets of a name as a whole word.
-pub(super) fn words_in(bytes: &[u8], finder: &memmem::Finder<'_>) -> impl Iterator<Item = usize> {
+pub(in crate::rust) fn words_in(bytes: &[u8], finder: &memmem::Finder<'_>) -> impl Iterator<Item = usize> {
     let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     finder.find_iter(bytes).filter(move |at| {
         let before = at.checked_sub(1).and_then(|before| bytes.get(before));

@@ -2,9 +2,13 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 
+use super::same_name::SameName;
 use super::{Code, FunctionId};
 use crate::rust::scan::tokens::split_at_commas;
 use crate::rust::scan::{Binding, Call, Function, Value};
+
+/// Limit on the functions that one call may mean.
+const MAX_MEANT: usize = 512;
 
 impl Code<'_> {
     /// The functions of the workspace that a call may refer to.
@@ -13,8 +17,7 @@ impl Code<'_> {
         let at = call.range.start;
         if call.is_method {
             self.read_definitions(None, name);
-            return self
-                .functions_where(name, |function, _| function.has_self && function.parameters.len() == arguments);
+            return self.functions_where(SameName::methods, name, |function, _| takes(function, arguments));
         }
         let path = match self.files[file].rust.binding(name, at) {
             Ok(Some(Binding { value: Value::Path(path), .. })) if call.path.len() == 1 => path.clone(),
@@ -23,74 +26,65 @@ impl Code<'_> {
         let Some((name, qualifiers)) = path.split_last() else { return Vec::new() };
         let Some((package, qualifiers)) = self.package_of_function(file, qualifiers) else { return Vec::new() };
         self.read_definitions(Some(package), name);
-        let has_arguments =
-            |function: &Function| arguments == function.parameters.len() + usize::from(function.has_self);
-        let found = self.functions_where(name, |function, of| {
-            has_arguments(function) && self.files[of].package == package && (of == file || !self.files[of].is_isolated)
-        });
+        let own_file = file;
+        let is_reachable = |function: &Function, file: usize| {
+            arguments == function.parameters.len() + usize::from(function.has_self)
+                && self.files[file].package == package
+                && (file == own_file || !self.files[file].is_isolated)
+        };
         let last = qualifiers.last().filter(|last| !matches!(last.as_str(), "crate" | "self" | "super"));
-        let owner = self.files[file].rust.owner_at(at);
         let last = match last.map(String::as_str) {
-            Some("Self") => owner.map(|owner| owner.name.clone()),
+            Some("Self") => self.files[file].rust.owner_at(at).map(|owner| owner.name.clone()),
             other => other.map(str::to_string),
         };
-        let keep = |test: &dyn Fn(&Function, FunctionId) -> bool| -> Vec<FunctionId> {
-            found.iter().copied().filter(|id| test(self.function(*id), *id)).collect()
+        // Re-exported by a `pub use`: accepted if no other function has the name.
+        let only_free = || {
+            let free = self.functions_where(SameName::free, name, is_reachable);
+            if free.len() == 1 { free } else { Vec::new() }
         };
-        match last {
+        let found = match &last {
             Some(last) if last.starts_with(char::is_uppercase) => {
-                let own = keep(&|function, _| function.owner.as_ref().is_some_and(|owner| owner.name == last));
+                let own = self.functions_where(|same| same.of_type(last), name, is_reachable);
                 if !own.is_empty() {
                     return own;
                 }
                 // The owner is a type parameter, or the trait itself.
-                keep(&|function, _| function.owner.as_ref().is_some_and(|owner| owner.of_trait.is_some()))
+                return self.functions_where(SameName::of_traits, name, is_reachable);
             }
-            Some(last) => {
-                let inside = keep(&|function, id| {
-                    let module = [self.files[id.file].module.as_slice(), &function.container].concat();
-                    function.owner.is_none() && module.last() == Some(&last)
-                });
-                let free = keep(&|function, _| function.owner.is_none());
-                // Re-exported by a `pub use`: accepted if no other function has the name.
-                if inside.is_empty() && free.len() == 1 { free } else { inside }
-            }
+            Some(last) => self.functions_where(|same| same.in_module(last), name, is_reachable),
             None => {
-                let here = keep(&|function, id| {
-                    function.owner.is_none()
-                        && id.file == file
-                        && (qualifiers.is_empty() || function.container.is_empty())
-                });
-                let free = keep(&|function, _| function.owner.is_none());
-                if here.is_empty() && free.len() == 1 { free } else { here }
+                // An item of the same module comes before those that macros and globs bring.
+                if qualifiers.iter().all(|name| name == "self") {
+                    let module = self.files[file].rust.modules_at(at);
+                    let beside = self.functions_where(|same| same.beside(file, module), name, is_reachable);
+                    if !beside.is_empty() {
+                        return beside;
+                    }
+                }
+                let has_place = |function: &Function| qualifiers.is_empty() || function.container.is_empty();
+                let is_here = |function: &Function, file: usize| has_place(function) && is_reachable(function, file);
+                self.functions_where(|same| same.in_file(file), name, is_here)
             }
-        }
+        };
+        if found.is_empty() { only_free() } else { found }
     }
 
-    /// All calls of a function, also in files that are not checked.
-    pub(in crate::rust) fn calls_of(&mut self, id: FunctionId) -> Vec<(usize, Call)> {
+    /// The first calls of a function, also in files that are not checked.
+    pub(in crate::rust) fn calls_of(&mut self, id: FunctionId, at_most: usize) -> Vec<(usize, Call)> {
         self.read_callers(id);
         let function = self.function(id);
+        let (has_self, parameters) = (function.has_self, function.parameters.len());
         let name = function.name.clone();
         let owner = function.owner.as_ref().filter(|owner| owner.of_trait.is_none()).map(|owner| owner.name.clone());
-        let mut calls = Vec::new();
-        for file in 0..self.files.len() {
-            let named: Vec<Call> = self.files[file]
-                .rust
-                .calls
-                .iter()
-                .filter(|call| self.may_mean(file, call, &name, owner.as_ref()))
-                .cloned()
-                .collect();
-            let named = named.into_iter().filter(|call| !self.is_template(file, call.range.start)).collect::<Vec<_>>();
-            for call in named {
-                let arguments = count_arguments(&call.arguments);
-                if self.called(file, &call, arguments).contains(&id) {
-                    calls.push((file, call));
-                }
-            }
-        }
-        calls
+        let callers = self.callers(&name);
+        let by_path = callers.by_path.get(&id).into_iter().flatten();
+        let is_method = has_self && !self.is_template(id.file, self.function(id).body.start);
+        let methods = callers.methods.get(&parameters).filter(|_| is_method).into_iter().flatten();
+        let mut places: Vec<(usize, usize)> = by_path.chain(methods).copied().collect();
+        places.sort_unstable();
+        let calls = places.into_iter().map(|(file, call)| (file, &self.files[file].rust.calls[call]));
+        let calls = calls.filter(|(file, call)| self.may_mean(*file, call, &name, owner.as_ref()));
+        calls.take(at_most).map(|(file, call)| (file, call.clone())).collect()
     }
 
     /// A cheap test whether a call can be of a function with this name and type, before the expensive resolution.
@@ -108,13 +102,29 @@ impl Code<'_> {
         }
     }
 
-    fn functions_where(&self, name: &str, test: impl Fn(&Function, usize) -> bool) -> Vec<FunctionId> {
+    fn functions_where<'s>(
+        &'s self,
+        of: impl FnOnce(&'s SameName) -> &'s [FunctionId],
+        name: &str,
+        test: impl Fn(&Function, usize) -> bool,
+    ) -> Vec<FunctionId> {
         let is_meant = |id: &FunctionId| {
             let function = self.function(*id);
             test(function, id.file) && !self.is_template(id.file, function.body.start)
         };
-        self.functions.get(name).into_iter().flatten().copied().filter(is_meant).collect()
+        let same = self.functions.get(name).map_or(&[][..], of);
+        let mut found: Vec<FunctionId> = same.iter().copied().filter(is_meant).take(MAX_MEANT + 1).collect();
+        // A call of any of so many functions is one of an unknown function.
+        if found.len() > MAX_MEANT {
+            found.clear();
+        }
+        found
     }
+}
+
+/// Whether a method takes so many arguments beside `self`.
+fn takes(function: &Function, arguments: usize) -> bool {
+    function.has_self && function.parameters.len() == arguments
 }
 
 /// Number of arguments of a call.

@@ -4,11 +4,14 @@
 //! resolve.
 
 mod bytes;
+mod callers;
 mod functions;
 mod reading;
+mod same_name;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use proc_macro2::{TokenStream, TokenTree};
@@ -18,8 +21,11 @@ use lmem_base::source::SourceFile;
 use lmem_project::discover::Workspace;
 use lmem_unit::Unresolved;
 
+pub(super) use self::bytes::words_in;
+use self::callers::Callers;
 pub(super) use self::functions::count_arguments;
 use self::reading::{Unread, Wanted};
+use self::same_name::SameName;
 use super::scan::{Binding, Function, RustFile, Unknown, Value};
 use crate::rust::macros::workspace::Macros;
 use crate::rust::scan::scanner::place_of;
@@ -46,7 +52,9 @@ pub(super) struct Code<'a> {
     /// Modules, and types with associated items, by package.
     modules: BTreeSet<(Option<usize>, String)>,
     /// Functions by name.
-    functions: BTreeMap<String, Vec<FunctionId>>,
+    functions: BTreeMap<String, SameName>,
+    /// Calls by the name of a function, for as many files as there were then.
+    callers: BTreeMap<String, (usize, Rc<Callers>)>,
     /// Number of files whose macros are expanded.
     expanded: usize,
     is_expanding: bool,
@@ -125,6 +133,7 @@ impl<'a> Code<'a> {
             searched: BTreeSet::new(),
             modules: BTreeSet::new(),
             functions: BTreeMap::new(),
+            callers: BTreeMap::new(),
             expanded: 0,
             is_expanding: false,
             unread_files: Vec::new(),
@@ -158,7 +167,9 @@ impl<'a> Code<'a> {
             let CodeFile { rust, package, .. } = &self.files[file];
             self.modules.extend(rust.containers().map(|name| (*package, name.clone())));
             for (index, function) in self.files[file].rust.functions.iter().enumerate() {
-                self.functions.entry(function.name.clone()).or_default().push(FunctionId { file, index });
+                let module = self.files[file].module.last();
+                let same = self.functions.entry(function.name.clone()).or_default();
+                same.add(FunctionId { file, index }, function, module);
             }
             self.expanded += 1;
         }
@@ -168,11 +179,9 @@ impl<'a> Code<'a> {
     /// The index of the macro whose definition contains an offset.
     pub fn definition_at(&self, file: usize, at: usize) -> Option<usize> {
         let file = &self.files[file];
-        let places = file.rust.definitions.iter().map(|definition| &definition.range);
         // Macros that define macros are not expanded, so the definitions keep their order and number.
-        let mut numbered =
-            places.zip(&file.definitions).filter(|_| file.rust.definitions.len() == file.definitions.len());
-        numbered.find(|(range, _)| range.contains(&at)).map(|(_, number)| *number)
+        let is_numbered = file.rust.definitions.len() == file.definitions.len();
+        file.rust.macro_around(at).filter(|_| is_numbered).map(|index| file.definitions[index])
     }
 
     /// Whether an offset is in the definition of a macro whose calls are all expanded: then the code is analysed at the
@@ -227,12 +236,8 @@ impl<'a> Code<'a> {
         self.read_packages_with(type_name);
         let mut found = Vec::new();
         for (index, file) in self.files.iter().enumerate() {
-            for structure in &file.rust.structures {
-                let owner = || file.rust.owner_at(structure.at).map(|owner| owner.name.as_str());
-                let is_meant = structure.name == type_name
-                    || (structure.name == "Self" && file.package == package && owner() == Some(type_name));
-                if is_meant
-                    && !self.is_template(index, structure.at)
+            for structure in file.rust.structures_of(type_name, file.package == package) {
+                if !self.is_template(index, structure.at)
                     && let Some(value) = member_value(&structure.members, member)
                 {
                     found.push((index, value));

@@ -1,10 +1,11 @@
 //! Queries on a scanned file: the binding of a name at an offset, and the items around it.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use proc_macro2::TokenStream;
 
-use super::{Binding, Owner, RustFile, Value};
+use super::{Binding, Call, Owner, RustFile, Structure, Value};
 
 impl RustFile {
     /// The nearest binding of a name; `Err` if there are alternatives, for example under `#[cfg]`.
@@ -19,21 +20,35 @@ impl RustFile {
     /// The nearest bindings of a name; several if there are alternatives, for example under `#[cfg]`.
     pub fn nearest(&self, name: &str, at: usize) -> Vec<&Binding> {
         let function = self.function_at(at);
-        let is_seen = |binding: &&Binding| {
-            !binding.is_associated
-                && binding.visible.contains(&at)
-                && (binding.local_to.is_none() || binding.local_to == function)
-        };
-        let seen = self.bindings.get(name).into_iter().flatten().filter(is_seen);
-        let mut nearest: Vec<&Binding> = Vec::new();
-        for binding in seen {
-            match nearest.first().map(|best| best.visible.start.cmp(&binding.visible.start)) {
-                Some(std::cmp::Ordering::Greater) => {}
-                Some(std::cmp::Ordering::Equal) => nearest.push(binding),
-                _ => nearest = vec![binding],
+        let is_seen =
+            |binding: &Binding| !binding.is_associated && (binding.local_to.is_none() || binding.local_to == function);
+        let named = self.bindings.get(name).map_or(&[][..], Vec::as_slice);
+        let mut nearest: Vec<usize> = Vec::new();
+        for number in self.visible(name, at) {
+            match nearest.first() {
+                _ if !is_seen(&named[number]) => {}
+                Some(best) if named[*best].visible.start > named[number].visible.start => break,
+                _ => nearest.push(number),
             }
         }
-        nearest
+        nearest.sort_unstable();
+        nearest.into_iter().map(|number| &named[number]).collect()
+    }
+
+    /// Numbers of the bindings of a name that are visible at an offset: those that start last come first.
+    fn visible(&self, name: &str, at: usize) -> Box<dyn Iterator<Item = usize> + '_> {
+        if let Some(nest) = self.index.bindings.get(name) {
+            return Box::new(nest.around(at));
+        }
+        let named = self.bindings.get(name).map_or(&[][..], Vec::as_slice);
+        let mut visible: Vec<usize> = (0..named.len()).filter(|number| named[*number].visible.contains(&at)).collect();
+        visible.sort_by_key(|number| Reverse(named[*number].visible.start));
+        Box::new(visible.into_iter())
+    }
+
+    /// The innermost scope of a name around an offset: where it is the same, so are all values.
+    pub fn scope_of(&self, name: &str, at: usize) -> Option<usize> {
+        self.visible(name, at).next()
     }
 
     /// The constants with this name in the enclosing `impl` or `trait`.
@@ -44,7 +59,10 @@ impl RustFile {
 
     /// All values that a name may have at an offset: of all bindings, initial values of variables included.
     pub fn values(&self, name: &str, at: usize) -> impl Iterator<Item = &TokenStream> {
-        let seen = self.bindings.get(name).into_iter().flatten().filter(move |binding| binding.visible.contains(&at));
+        let named = self.bindings.get(name).map_or(&[][..], Vec::as_slice);
+        let mut visible: Vec<usize> = self.visible(name, at).collect();
+        visible.sort_unstable();
+        let seen = visible.into_iter().map(|number| &named[number]);
         seen.flat_map(|binding| match &binding.value {
             Value::Expression(value) | Value::Initial(value) | Value::Part { of: value, .. } => {
                 std::slice::from_ref(value)
@@ -68,9 +86,11 @@ impl RustFile {
                     _ => false,
                 }
         };
-        let made = self.bindings.iter().flat_map(|(name, bindings)| {
-            bindings.iter().filter(is_made).map(|binding| (name.clone(), binding.visible.clone()))
-        });
+        let functions = self.index.functions.around(at).map(|number| self.functions[number].body.start);
+        let locals = functions.filter_map(|function| self.index.locals.get(&function)).flatten();
+        let local = locals.filter_map(|(name, number)| Some((name, self.bindings.get(name)?.get(*number)?)));
+        let made = local.filter(|(_, binding)| is_made(binding));
+        let made = made.map(|(name, binding)| (name.clone(), binding.visible.clone()));
         // For nested values the innermost: its scope ends first.
         made.min_by_key(|(_, visible)| (visible.end, visible.start))
     }
@@ -87,8 +107,7 @@ impl RustFile {
 
     /// The `impl` or `trait` around an offset.
     pub fn owner_at(&self, at: usize) -> Option<&Owner> {
-        let around = self.owners.iter().filter(|(range, _)| range.contains(&at));
-        around.max_by_key(|(range, _)| range.start).map(|(_, owner)| owner)
+        self.index.owners.around(at).next().map(|number| &self.owners[number].1)
     }
 
     /// The innermost function around an offset, by index.
@@ -99,7 +118,8 @@ impl RustFile {
 
     /// The function whose body starts at an offset, by index.
     pub fn function_with_body(&self, start: usize) -> Option<usize> {
-        self.functions.iter().position(|function| function.body.start == start)
+        let index = self.functions.partition_point(|function| function.body.start < start);
+        (self.functions.get(index)?.body.start == start).then_some(index)
     }
 
     /// The inline modules, and the types with implementations, that contain names.
@@ -109,13 +129,51 @@ impl RustFile {
 
     /// Inline modules around an offset.
     pub fn modules_at(&self, at: usize) -> &[String] {
-        let around = self.modules.iter().filter(|(range, _)| range.contains(&at));
-        around.max_by_key(|(range, _)| range.start).map_or(&[], |(_, path)| path.as_slice())
+        let innermost = self.index.modules.around(at).next();
+        innermost.map_or(&[], |number| self.modules[number].1.as_slice())
     }
 
     fn function_at(&self, at: usize) -> Option<usize> {
-        let around = self.functions.iter().filter(|function| function.body.contains(&at));
-        around.map(|function| function.body.start).max()
+        self.index.functions.around(at).next().map(|number| self.functions[number].body.start)
+    }
+
+    /// The structure expressions of a type, in the order of the file; those of `Self` in its `impl` if `with_own`.
+    pub fn structures_of(&self, name: &str, with_own: bool) -> impl Iterator<Item = &Structure> {
+        let named = self.index.structures.get(name).into_iter().flatten();
+        let own = self.index.own_structures.get(name).filter(|_| with_own).into_iter().flatten();
+        let mut numbers: Vec<usize> = named.chain(own).copied().collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.into_iter().map(|number| &self.structures[number])
+    }
+
+    /// The first `macro_rules!` around an offset, by index.
+    pub fn macro_around(&self, at: usize) -> Option<usize> {
+        self.macros_around(at).min()
+    }
+
+    /// The indices of all `macro_rules!` around an offset.
+    pub fn macros_around(&self, at: usize) -> impl Iterator<Item = usize> {
+        self.index.definitions.around(at)
+    }
+
+    /// The calls that begin in a range, in the order of the file.
+    pub fn calls_in(&self, range: &Range<usize>) -> impl Iterator<Item = &Call> {
+        let starts = &self.index.calls;
+        let from = starts.partition_point(|number| self.calls[*number].range.start < range.start);
+        let to = starts.partition_point(|number| self.calls[*number].range.start < range.end);
+        starts[from..to.max(from)].iter().map(|number| &self.calls[*number])
+    }
+
+    /// Indices of the calls by a name, and by other names that a `use` gives it.
+    pub fn calls_named(&self, name: &str) -> Vec<usize> {
+        let named = |name: &str| self.index.called.get(name).into_iter().flatten().copied();
+        let others = self.index.aliases.get(name).into_iter().flatten();
+        let others = others.flat_map(|other| named(other).filter(|call| self.calls[*call].path.len() == 1));
+        let mut calls: Vec<usize> = named(name).chain(others).collect();
+        calls.sort_unstable();
+        calls.dedup();
+        calls
     }
 
     /// The byte range of a span parsed from this file.

@@ -7,8 +7,10 @@
 
 pub mod calls;
 mod growing;
+mod index;
 mod items;
 mod lookup;
+mod nest;
 pub mod patterns;
 pub(super) mod scanner;
 pub mod tokens;
@@ -25,6 +27,7 @@ use proc_macro2::TokenStream;
 use lmem_base::source::{SourceFile, Span};
 use lmem_unit::MappedText;
 
+use self::index::Index;
 use super::literals;
 use crate::rust::macros::places::Places;
 
@@ -57,6 +60,8 @@ pub(super) struct RustFile {
     owners: Vec<(Range<usize>, Owner)>,
     /// Whether nesting exceeded the limit.
     pub is_too_deep: bool,
+    /// Built when all is found.
+    index: Index,
 }
 
 /// A name and its value.

@@ -9,6 +9,7 @@ use proc_macro2::{Group, LexError, TokenStream, TokenTree};
 
 use lmem_base::source::{SourceFile, Span};
 
+use super::index::Index;
 use super::items::implemented_type;
 use super::tokens::{ident, is_joint, is_mark, next_brace};
 use super::variables::opens_closure;
@@ -16,7 +17,7 @@ use super::{Owner, RustFile};
 use crate::rust::macros::places::Places;
 
 /// Limit on nested groups; real code stays below it.
-pub(super) const MAX_DEPTH: usize = 128;
+pub(in crate::rust) const MAX_DEPTH: usize = 128;
 
 /// Limit on tokens scanned for uses of variables; each token may be scanned for many variables.
 const MAX_FOLLOWED: usize = 20_000_000;
@@ -59,6 +60,7 @@ impl RustFile {
             modules: Vec::new(),
             owners: Vec::new(),
             is_too_deep: false,
+            index: Index::default(),
         };
         let mut scanner = Scanner {
             found,
@@ -71,6 +73,7 @@ impl RustFile {
         };
         scanner.list(tokens, whole.clone(), whole);
         scanner.found.functions.sort_by_key(|function| function.body.start);
+        scanner.found.index = Index::of(&scanner.found);
         Ok(scanner.found)
     }
 }
@@ -85,7 +88,7 @@ pub(in crate::rust) fn place_of(error: &LexError, file: &Arc<SourceFile>) -> Spa
 }
 
 /// The offset after a byte order mark and a `#!` line, which are not tokens.
-fn code_start(text: &str) -> usize {
+pub(in crate::rust) fn code_start(text: &str) -> usize {
     let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let code = &text[mark..];
     let is_script = code.starts_with("#!") && !code[2..].trim_start().starts_with('[');

@@ -3,6 +3,7 @@
 mod launches;
 mod machine_code;
 mod options;
+mod reached;
 mod values;
 
 use std::path::PathBuf;

@@ -206,3 +206,35 @@ fn other_packages_of_the_workspace_are_followed() {
         ["b-c/src/kernels.rs:1: s", "b-c/src/kernels.rs:1#2: v", "a/src/lib.rs:1: __global__ u"]
     );
 }
+
+/// Each of these took minutes when a call was resolved by looking at all functions, for each function again.
+#[test]
+fn thousands_of_functions_are_followed_in_linear_time() {
+    let kernel = |number: usize| format!("\"__global__ void k{number}() {{}}\"");
+    let shapes: [&dyn Fn(usize) -> String; 5] = [
+        &|n| format!("fn f{n}(s: &str) {{ compile_ptx(s); }} fn g{n}() {{ f{n}({}) }}\n", kernel(n)),
+        &|n| {
+            format!("mod m{n} {{ pub fn go(s: &str) {{ compile_ptx(s); }} }} fn g{n}() {{ m{n}::go({}) }}\n", kernel(n))
+        },
+        &|n| {
+            format!(
+                "impl T{n} {{ fn new(s: &str) -> Self {{ Self {{ s }} }} fn c{n}(self) {{ compile_ptx(self.s) }} }} fn g{n}() {{ T{n}::new({}).c{n}() }}\n",
+                kernel(n)
+            )
+        },
+        &|n| {
+            format!(
+                "macro_rules! m{n} {{ ($s:expr) => {{ compile_ptx($s) }} }} fn g{n}() {{ m{n}!({}); }}\n",
+                kernel(n)
+            )
+        },
+        &|n| format!("const F{n}: &str = F{}; fn c{n}() {{ compile_ptx(F{n}); }}\n", n + 1),
+    ];
+    for (number, shape) in shapes.iter().enumerate() {
+        let text: String = (0..2000).map(shape).collect();
+        let start = std::time::Instant::now();
+        let found = of_text(&text);
+        assert_eq!(found.units.len() + found.unresolved.len(), 2000, "shape {number}");
+        assert!(start.elapsed().as_secs() < 60, "shape {number}: {:?}", start.elapsed());
+    }
+}
