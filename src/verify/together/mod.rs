@@ -16,6 +16,7 @@ use lmem_base::diagnostic::{Diagnostic, Suggestion, Verification};
 use super::compare::Fault;
 use super::covered::ends_all;
 use super::{Candidate, Prover, Tally, Verdict, candidate_of, place, try_all};
+use related::Marks;
 
 /// Limit on findings of one kernel that are tried together: a reader would rarely accept a larger edit.
 const MOST: usize = 6;
@@ -125,23 +126,28 @@ fn groups(diagnostics: &[Diagnostic], outcomes: &[Vec<Verdict>], prover: &Prover
         outcomes[index].iter().any(|outcome| matches!(outcome, Verdict::Refuted(Fault::NoGain)))
             && proof(&outcomes[index]).is_none()
     };
-    let belong = |one: usize, other: usize| {
+    let are_of_one = |one: usize, other: usize| {
         let place = diagnostics[other].primary.as_ref().map(|label| &label.span);
         let edits = diagnostics[one].suggestions.first().map(|suggestion| &suggestion.edits);
-        // Copies of a file have kernels with equal names.
-        let are_of_one = edits.zip(place).is_some_and(|(edits, place)| prover.subjects.are_of_one(edits, place));
-        are_of_one
-            && ((is_without_gain(one) && is_without_gain(other))
-                || related::are_related(&diagnostics[one], &diagnostics[other]))
+        edits.zip(place).is_some_and(|(edits, place)| prover.subjects.are_of_one(edits, place))
     };
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    for indices in by_kernels.into_values() {
+    for indices in by_kernels.into_values().filter(|indices| indices.len() > 1) {
+        let marks: BTreeMap<usize, Marks<'_>> =
+            indices.iter().map(|index| (*index, Marks::of(&diagnostics[*index]))).collect();
+        // Copies of a file have kernels with equal names.
+        let belong = |one: usize, other: usize| {
+            let share_a_frame = is_without_gain(one) && is_without_gain(other);
+            (share_a_frame || marks[&one].meet(&marks[&other])) && are_of_one(one, other)
+        };
+        let mut of_kernels: Vec<Vec<usize>> = Vec::new();
         for index in indices {
             let is_of = |group: &Vec<usize>| group.iter().any(|member| belong(*member, index));
-            let (of, rest): (Vec<_>, Vec<_>) = groups.into_iter().partition(is_of);
-            groups = rest;
-            groups.push(of.into_iter().flatten().chain([index]).collect());
+            let (of, rest): (Vec<_>, Vec<_>) = of_kernels.into_iter().partition(is_of);
+            of_kernels = rest;
+            of_kernels.push(of.into_iter().flatten().chain([index]).collect());
         }
+        groups.extend(of_kernels);
     }
     let score = |index: &usize| diagnostics[*index].evidence.as_ref().map(|evidence| evidence.score());
     for group in &mut groups {
