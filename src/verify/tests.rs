@@ -237,11 +237,12 @@ fn pair(each: &'static [(&'static str, u64)], all: u64, edits: [(&str, &str); 2]
 }
 
 fn shown(diagnostics: &[Diagnostic]) -> Vec<Vec<(&str, usize)>> {
-    let of = |suggestion| -> (&str, usize) {
-        let Suggestion { title, edits, .. } = suggestion;
-        (title, edits.len())
-    };
-    diagnostics.iter().map(|diagnostic| diagnostic.suggestions.iter().map(of).collect()).collect()
+    let mut shown: Vec<Vec<(&str, usize)>> = Vec::new();
+    for diagnostic in diagnostics {
+        let suggestions = diagnostic.suggestions.iter();
+        shown.push(suggestions.map(|suggestion| (suggestion.title.as_str(), suggestion.edits.len())).collect());
+    }
+    shown
 }
 
 const APART: [(&str, &str); 2] = [("n * 3", "n + n + n"), ("threadIdx.x", "threadIdx.x + 0")];
@@ -277,7 +278,7 @@ fn an_edit_of_two_variables_must_be_better_than_one_alone() {
     // What is tried in vain is said.
     const NONE: &[(&str, u64)] = &[("n + n + n", 0), ("x + 0", 0)];
     let (diagnostics, _) = pair(NONE, 0, APART);
-    assert_eq!(shown(&diagnostics), [[], []] as [[(&str, usize); 0]; 2]);
+    assert!(diagnostics.iter().all(|diagnostic| diagnostic.suggestions.is_empty()));
     assert!(diagnostics[0].notes[0].contains("keep each of `a` and `b` elsewhere (does not reduce"), "{diagnostics:?}");
 }
 
