@@ -36,7 +36,7 @@
 //! ## Related lints
 //! `missing_launch_bounds`, `shared_spill_available`, `large_array`
 
-use lmem_base::diagnostic::{Applicability, Edit, ResourceUsage, Suggestion};
+use lmem_base::diagnostic::{ResourceUsage, Suggestion};
 use lmem_base::gpu::{Gpu, MAX_REGISTERS, WARP};
 use lmem_base::level::Level;
 use lmem_base::source::Span;
@@ -62,6 +62,8 @@ const OUTSIDE_LOOPS: &str =
 const SHOWN_HOLDERS: usize = 4;
 /// Fewer registers than these are not told.
 const MINOR_HOLDER: u64 = 4;
+/// Allocation units of registers to try beyond those that a kernel takes without a limit.
+const MORE_STEPS: u32 = 2;
 /// Number of groups to show, the largest first.
 const SHOWN_GROUPS: usize = 2;
 
@@ -133,7 +135,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         let finding = finding.note(unused_note(used, allowed)).help(format!(
             "state the minimum blocks per SM: `__launch_bounds__({threads}, 1)` allows {allowed} registers"
         ));
-        return Some(finding.suggest(launch_bounds::name_blocks(frame)).suggest(spilling::suggestion(cx, None)));
+        return Some(finding.suggest(launch_bounds::name_blocks(cx)).suggest(spilling::suggestion(cx, None)));
     }
     // More registers take occupancy from the whole kernel, and so may shared memory.
     if spills.are_minor() && frame.is_entry {
@@ -179,63 +181,39 @@ fn raise_limit(cx: &LintContext<'_>) -> Vec<Suggestion> {
                     choices.push(blocks);
                 }
             }
-            choices.into_iter().map(|blocks| ask_fewer_blocks(frame, *min_blocks, blocks)).collect()
+            choices.into_iter().map(|blocks| launch_bounds::ask_fewer_blocks(cx, *min_blocks, blocks)).collect()
         }
-        Some(LimitOrigin::MaxRegisters) => vec![more_registers(cx, needed)],
-        Some(LimitOrigin::Flag(flag)) => vec![launch_bounds::name_registers(cx, flag, allowed(cx.arch.gpu(), needed))],
+        Some(LimitOrigin::MaxRegisters) => {
+            let limit = frame.limit.as_ref().map_or(0, |limit| limit.registers);
+            until_nothing_spills(cx.arch.gpu(), needed, |registers| {
+                launch_bounds::allow_registers(cx, limit, registers)
+            })
+        }
+        Some(LimitOrigin::Flag(flag)) => until_nothing_spills(cx.arch.gpu(), needed, |registers| {
+            launch_bounds::name_registers(cx, flag, Some(registers))
+        }),
         _ => Vec::new(),
     };
     suggestions.into_iter().flatten().collect()
 }
 
-/// Changes the number of blocks in `__launch_bounds__(256, 5)`.
-fn ask_fewer_blocks(frame: &KernelFrame, min_blocks: u32, blocks: u32) -> Option<Suggestion> {
-    let span = frame.launch_bounds.span.as_ref()?;
-    let arguments = span.text().split_once('(')?.1;
-    let written = arguments.strip_suffix(')')?.rsplit_once(',')?.1.trim();
-    let edit = match written.parse::<u32>() {
-        Ok(_) => number_edit(span, written, min_blocks, blocks),
-        // A name or an expression; the other instances of a template have other values.
-        Err(_) => argument_edit(span, written, blocks).filter(|_| !frame.name.contains('<')),
-    };
-    let edit = edit.filter(|_| arguments.matches(',').count() == 1)?;
-    let title = format!("lower the minimum blocks per SM from {min_blocks} to {blocks}");
-    Some(Suggestion::new(title, Applicability::MaybeIncorrect, vec![edit]).within_kernel(true))
-}
-
-/// Changes the number in `__maxnreg__(64)`.
-fn more_registers(cx: &LintContext<'_>, needed: Option<u32>) -> Option<Suggestion> {
-    let frame = cx.frame;
-    let span = frame.launch_bounds.max_registers_span.as_ref()?;
-    let number = span.text().split_once('(')?.1.strip_suffix(')')?.trim();
-    let allowed = allowed(cx.arch.gpu(), needed)?;
-    let edit = number_edit(span, number, frame.limit.as_ref()?.registers, allowed)?;
-    let title = format!("allow {}", plural(allowed.into(), "register"));
-    let applicability = match launch_bounds::runs_with(cx, allowed) {
-        true => Applicability::MaybeIncorrect,
-        false => Applicability::HasPlaceholders,
-    };
-    Some(Suggestion::new(title, applicability, vec![edit]).within_kernel(true))
+/// Suggestions with the needed registers and a few more, each only if no spill is left with it; then the needed ones
+/// again. Observed with ptxas 13.5: a kernel that takes 80 registers without a limit spilled 8 bytes with a limit of 80.
+fn until_nothing_spills(
+    gpu: &Gpu,
+    needed: Option<u32>,
+    offer: impl Fn(u32) -> Option<Suggestion>,
+) -> Vec<Option<Suggestion>> {
+    let Some(first) = allowed(gpu, needed) else { return Vec::new() };
+    let steps = (0..=MORE_STEPS).map(|step| first + step * gpu.register_step());
+    let steps = steps.filter(|registers| *registers <= MAX_REGISTERS);
+    let enough = steps.map(|registers| Some(offer(registers)?.ending_spills(true)));
+    enough.chain([offer(first)]).collect()
 }
 
 /// The needed registers, rounded up to the allocation unit.
 fn allowed(gpu: &Gpu, needed: Option<u32>) -> Option<u32> {
     Some(needed?.next_multiple_of(gpu.register_step()).min(MAX_REGISTERS))
-}
-
-/// Replaces a literal number in a span, if it has the expected value.
-fn number_edit(span: &Span, number: &str, expected: u32, value: u32) -> Option<Edit> {
-    let at = span.text().rfind(number).filter(|_| number.parse() == Ok(expected))?;
-    let start = span.start + at;
-    let number = Span::new(&span.file, start..start + number.len());
-    Some(Edit { span: number, replacement: value.to_string(), context: span.clone() })
-}
-
-/// Replaces the last argument of launch bounds.
-fn argument_edit(span: &Span, written: &str, value: u32) -> Option<Edit> {
-    let start = span.start + span.text().rfind(written)?;
-    let argument = Span::new(&span.file, start..start + written.len());
-    Some(Edit { span: argument, replacement: value.to_string(), context: span.clone() })
 }
 
 /// Whether ptxas is likely to do without spills: with a limit it orders instructions so that fewer values are live. A
@@ -498,6 +476,7 @@ fn smaller_block(gpu: &Gpu, threads: u32, need: u32) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lmem_base::diagnostic::Applicability;
     use lmem_base::gpu::arch::Arch;
 
     fn gpu() -> &'static Gpu {
@@ -525,6 +504,20 @@ mod tests {
             "launch smaller blocks: `__launch_bounds__(512, 1)` allows 128 registers; `__launch_bounds__(1024, 1)` \
              allows 64 registers of 96 needed"
         );
+    }
+
+    #[test]
+    fn the_registers_of_a_kernel_without_a_limit_may_not_suffice() {
+        let tried = |needed: Option<u32>| {
+            let suggestion =
+                |registers: u32| Suggestion::new(registers.to_string(), Applicability::MaybeIncorrect, vec![]);
+            let all = until_nothing_spills(gpu(), needed, |registers| Some(suggestion(registers)));
+            all.into_iter().flatten().map(|it| (it.title, it.must_end_spills)).collect::<Vec<_>>()
+        };
+        let of = |all: &[(&str, bool)]| all.iter().map(|(title, is)| (title.to_string(), *is)).collect::<Vec<_>>();
+        assert_eq!(tried(Some(78)), of(&[("80", true), ("88", true), ("96", true), ("80", false)]));
+        assert_eq!(tried(Some(250)), of(&[("255", true), ("255", false)]));
+        assert_eq!(tried(None), []);
     }
 
     #[test]

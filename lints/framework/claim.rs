@@ -92,6 +92,7 @@ impl Claim {
                 subject: finding.subject,
                 quotes_figures: finding.quotes_figures,
                 local_share: None,
+                most_share: None,
             }),
             package: about.unit.package.clone(),
         }

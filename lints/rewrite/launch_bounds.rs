@@ -1,10 +1,11 @@
 //! Launch bounds and limits that leave more registers per thread.
 
 use cuda_syntax::Launch;
+use cuda_syntax::tree::{BoundsPlace, base_name};
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::gpu::MAX_BLOCK_THREADS;
+use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
-use lmem_frame::KernelFrame;
 use lmem_unit::UnitCode;
 
 use super::Rewrite;
@@ -13,20 +14,20 @@ use super::shared::place_of;
 use crate::framework::LintContext;
 
 /// `__launch_bounds__(256, 1)` for `(256)`.
-pub fn name_blocks(frame: &KernelFrame) -> Option<Suggestion> {
-    let (span, arguments) = bounds(frame)?;
+pub fn name_blocks(cx: &LintContext<'_>) -> Option<Suggestion> {
+    let (span, arguments) = bounds(cx)?;
     let [threads] = arguments.as_slice() else { return None };
     let title = format!("state the minimum blocks per SM with `__launch_bounds__({}, 1)`", threads.trim());
     let place = Span::new(&span.file, span.end - 1..span.end - 1);
     let edit = Edit { span: place, replacement: ", 1".to_string(), context: span.clone() };
-    Some(offer(title, edit))
+    Some(offer(title, in_place(cx, edit)))
 }
 
 /// Replaces the block size by that of the largest launch; `names_blocks` adds a number of blocks. Larger launches fail
 /// then, so that it is a proposal to adapt unless there can be no others.
 pub fn as_launched(cx: &LintContext<'_>, launch: &Launch, names_blocks: bool) -> Option<Suggestion> {
     let frame = cx.frame;
-    let (span, arguments) = bounds(frame)?;
+    let (span, arguments) = bounds(cx)?;
     let threads = arguments.first()?;
     // A template parameter has other values in other instances.
     let is_fixed = threads.trim().parse::<u32>().is_ok() || !frame.name.contains('<');
@@ -42,6 +43,7 @@ pub fn as_launched(cx: &LintContext<'_>, launch: &Launch, names_blocks: bool) ->
         replacement: format!("{}{added}", launch.threads),
         context: span.clone(),
     };
+    let edit = in_place(cx, edit);
     let title = format!("state the launched block size with `__launch_bounds__({}{rest})`", launch.threads);
     let suggestion = match cx.unit.has_all_launches(frame) {
         true => offer(title, edit),
@@ -86,9 +88,64 @@ fn offer(title: String, edit: Edit) -> Suggestion {
     Rewrite::new(Applicability::MaybeIncorrect, vec![edit]).within_kernel(true).suggestion(title)
 }
 
-/// The launch bounds of a kernel, and their arguments.
-fn bounds(frame: &KernelFrame) -> Option<(&Span, Vec<&str>)> {
-    let span = frame.launch_bounds.span.as_ref()?;
+/// The minimum blocks per SM of `__launch_bounds__(256, 5)`, changed to another number.
+pub fn ask_fewer_blocks(cx: &LintContext<'_>, min_blocks: u32, blocks: u32) -> Option<Suggestion> {
+    let (span, arguments) = bounds(cx)?;
+    let [_, written] = arguments.as_slice() else { return None };
+    let written = written.trim();
+    let start = span.start + span.text().rfind(written)?;
+    let argument = Span::new(&span.file, start..start + written.len());
+    let edit = Edit { span: argument, replacement: blocks.to_string(), context: span.clone() };
+    let is_expected = match written.parse::<u32>() {
+        Ok(number) => number == min_blocks,
+        // A name or an expression; other instances of a template have other values.
+        Err(_) => is_only_instance(cx),
+    };
+    let title = format!("lower the minimum blocks per SM from {min_blocks} to {blocks}");
+    is_expected.then(|| offer(title, in_place(cx, edit)))
+}
+
+/// Changes the number in `__maxnreg__(64)` from what it is.
+pub fn allow_registers(cx: &LintContext<'_>, limit: u32, registers: u32) -> Option<Suggestion> {
+    let span = cx.frame.launch_bounds.max_registers_span.as_ref().filter(|_| may_edit(cx))?;
+    let number = span.text().split_once('(')?.1.strip_suffix(')')?.trim();
+    let at = span.start + span.text().rfind(number).filter(|_| number.parse() == Ok(limit))?;
+    let number = Span::new(&span.file, at..at + number.len());
+    let edit = in_place(cx, Edit { span: number, replacement: registers.to_string(), context: span.clone() });
+    let title = format!("allow {registers} registers");
+    Some(match runs_with(cx, registers) {
+        true => offer(title, edit),
+        false => adapt(title, edit),
+    })
+}
+
+/// Whether the unit has no other kernel of the same template.
+fn is_only_instance(cx: &LintContext<'_>) -> bool {
+    let name = base_name(&cx.frame.name);
+    let functions = cx.unit.facts.ptx.functions.iter().filter(|function| function.is_entry);
+    functions.filter(|function| base_name(&demangle(&function.name)) == name).count() == 1
+}
+
+/// Whether the kernel's bounds are its own: those of a macro hold for all code that uses it, in other files too.
+fn may_edit(cx: &LintContext<'_>) -> bool {
+    match cx.frame.launch_bounds.place {
+        BoundsPlace::Head => true,
+        BoundsPlace::OwnMacro => cx.unit.compiled.files.files.len() == 1,
+        BoundsPlace::SharedMacro => false,
+    }
+}
+
+/// Nothing of a macro's definition is compiled where it stands.
+fn in_place(cx: &LintContext<'_>, edit: Edit) -> Edit {
+    match cx.frame.launch_bounds.place {
+        BoundsPlace::Head => edit,
+        BoundsPlace::OwnMacro | BoundsPlace::SharedMacro => Edit { context: edit.span.clone(), ..edit },
+    }
+}
+
+/// The launch bounds of a kernel that may be edited, and their arguments.
+fn bounds<'a>(cx: &LintContext<'a>) -> Option<(&'a Span, Vec<&'a str>)> {
+    let span = cx.frame.launch_bounds.span.as_ref().filter(|_| may_edit(cx))?;
     let arguments = span.text().split_once('(')?.1.strip_suffix(')')?;
     Some((span, split_at_commas(arguments)))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use lmem_base::budget::{Limit, Quantity};
-use lmem_base::diagnostic::{Code, Diagnostic, Severity};
+use lmem_base::diagnostic::{Diagnostic, Severity};
 use lmem_base::source::display_path;
 use lmem_lints::remark::{self, LOOSENED_SETTINGS};
 use lmem_project::config::PackageConfig;
@@ -46,18 +46,8 @@ pub fn remark(
         notes.truncate(MAX_NOTES);
         notes.push(format!("and {} more", more + 1));
     }
-    let remark = Diagnostic {
-        severity: Severity::Warning,
-        code: Code::Tool(LOOSENED_SETTINGS),
-        message: format!("the settings ask for less than those of `{revision}`"),
-        primary: None,
-        secondary: Vec::new(),
-        notes,
-        help: Vec::new(),
-        suggestions: Vec::new(),
-        evidence: None,
-        package: None,
-    };
+    let message = format!("the settings ask for less than those of `{revision}`");
+    let remark = Diagnostic { notes, ..Diagnostic::of_tool(Severity::Warning, LOOSENED_SETTINGS, message) };
     Ok(remarks::leveled(remark, &levels::levels(arguments, None, None)?))
 }
 

@@ -97,6 +97,7 @@ pub(super) fn check_once(request: &Request<'_>, rules: Option<VcsRules>) -> Resu
     let settled = &surroundings.settled;
     let proof = prove::Run { jobs: &jobs, reports: &reports, shared: &shared, arguments, threads, talk, settled };
     let fixes = prove::prove(&mut report, &proof)?;
+    report::limit_costs(&mut report.diagnostics);
     match arguments.sort {
         SortBy::File => report::sort_by_place(&mut report.diagnostics),
         // Proofs show what edits gain.

@@ -2,8 +2,8 @@
 //! architectures.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lmem_base::diagnostic::{Code, Diagnostic, Evidence, KernelInstance, ResourceUsage, Severity};
 use lmem_base::gpu::Arch;
@@ -59,6 +59,9 @@ fn worst_of(kernels: &[KernelInstance]) -> Option<&KernelInstance> {
 /// median of 73 unseen pairs.
 const USUAL_SHARE: u32 = 400;
 
+/// A kernel's time, in thousandths.
+const WHOLE: u32 = 1000;
+
 /// Sorts a report: compiler errors, then findings by cost, then remarks.
 ///
 /// The cost is the share of the kernel's time that a verified edit ends, or that edits usually end where none was compared.
@@ -78,6 +81,29 @@ pub fn sort(diagnostics: &mut [Diagnostic]) {
         let text = (diagnostic.code.clone(), diagnostic.message.clone());
         (rank, Reverse(diagnostic.severity), Reverse(share), Reverse(score), place, text)
     });
+}
+
+/// Gives each finding its part of what the findings of its kernels cost. Each edit is judged alone, and what two of them
+/// end may be the same time: together they would end more than the kernel takes.
+pub fn limit_costs(diagnostics: &mut [Diagnostic]) {
+    let of = |diagnostic: &Diagnostic| {
+        let kernels = diagnostic.evidence.iter().flat_map(|evidence| &evidence.kernels);
+        kernels.map(|kernel| (kernel.mangled.clone(), kernel.arch.clone())).collect::<BTreeSet<_>>()
+    };
+    let mut sums: BTreeMap<(String, String), u32> = BTreeMap::new();
+    for diagnostic in &*diagnostics {
+        let share = diagnostic.share().unwrap_or(0);
+        of(diagnostic).into_iter().for_each(|kernel| *sums.entry(kernel).or_default() += share);
+    }
+    for diagnostic in diagnostics {
+        let most = of(diagnostic).iter().filter_map(|kernel| sums.get(kernel).copied()).max().unwrap_or(0);
+        let Some(share) = diagnostic.share().filter(|_| most > WHOLE) else { continue };
+        // Rounded down, so that percents do not add up to more either.
+        let part = share * WHOLE / most / 10 * 10;
+        if let Some(evidence) = &mut diagnostic.evidence {
+            evidence.most_share = Some(part);
+        }
+    }
 }
 
 /// Sorts a report as compilers do: by file and line, and what has no place at the end.
@@ -262,6 +288,24 @@ mod tests {
         sort(&mut all);
         let costs: Vec<_> = all.iter().map(|found| (&*found.message, found.share())).collect();
         assert_eq!(costs[..2], [("finding 2", Some(750)), ("unknown", Some(640))]);
+    }
+
+    #[test]
+    fn findings_of_a_kernel_cost_no_more_than_its_time() {
+        let costs = |shares: &[u32]| {
+            let of = |share: &u32| {
+                let mut found = samples::variable();
+                found.evidence.as_mut().unwrap().local_share = Some(*share);
+                found
+            };
+            let mut all: Vec<Diagnostic> = shares.iter().map(of).collect();
+            limit_costs(&mut all);
+            all.iter().map(|found| found.cost().unwrap()).collect::<Vec<_>>()
+        };
+        // Of what local memory takes, edits usually end 64 %.
+        assert_eq!(costs(&[500, 500]), [320, 320]);
+        assert_eq!(costs(&[1000, 1000, 500]), [400, 400, 200]);
+        assert_eq!(costs(&[1000, 900, 800, 700]).iter().sum::<u32>() / 10, 98);
     }
 
     #[test]

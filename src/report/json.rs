@@ -472,6 +472,7 @@ impl<'a> LmemFields<'a> {
             subject: None,
             quotes_figures: false,
             local_share: None,
+            most_share: None,
         };
         let Code::Lint(lint) = diagnostic.code else { return None };
         let evidence = diagnostic.evidence.as_ref().unwrap_or(NOTHING);
@@ -484,7 +485,7 @@ impl<'a> LmemFields<'a> {
             stores: evidence.stores,
             loop_depth: evidence.loop_depth,
             uniformity: evidence.uniformity,
-            cost_percent: diagnostic.share().map(|share| (share + 5) / 10),
+            cost_percent: diagnostic.cost().map(|share| (share + 5) / 10),
             // Labels say what is known of accesses.
             kernels: evidence.kernels.iter().map(KernelInstance::without_accesses).collect(),
             flags: evidence.flags(),

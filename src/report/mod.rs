@@ -38,7 +38,7 @@ use lmem_base::inert::{replaced, without_commands};
 use crate::cli::MessageFormat;
 use inert::Inert;
 
-pub use fold::{fold, fold_units, sort, sort_by_place};
+pub use fold::{fold, fold_units, limit_costs, sort, sort_by_place};
 pub use short::line;
 pub use summary::summary;
 

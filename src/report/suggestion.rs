@@ -212,6 +212,7 @@ mod tests {
             rounds: None,
             keeps_loops: false,
             threads: None,
+            must_end_spills: false,
             is_within_kernel: true,
             verification: Some(Verification { kernels: vec![kernel("sm_90"), kernel("sm_80")] }),
         }

@@ -28,6 +28,8 @@ pub struct Terms {
     pub rounds: Option<u32>,
     /// The candidate changes no existing loop.
     pub keeps_loops: bool,
+    /// The candidate counts only if no spill is left.
+    pub must_end_spills: bool,
     /// Threads of the largest block, if the candidate relies on launches and not on the kernel's launch bounds.
     pub threads: Option<u32>,
     /// Cost of local accesses with a computed address.
@@ -52,6 +54,9 @@ pub enum Fault {
     /// For an edit of several variables.
     #[error("no better than the edit of one variable alone")]
     NoBetter,
+    /// The next candidate may leave none.
+    #[error("some spills remain")]
+    SpillsLeft,
     #[error("shared memory for less than a tenth of the local memory")]
     Minor,
     #[error("halves occupancy, saves less")]
@@ -157,6 +162,9 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Resul
     if !falls(before, after) && !is_nothing {
         return Err(Fault::NoGain);
     }
+    if terms.must_end_spills && after.usage.spilled() > 0 {
+        return Err(Fault::SpillsLeft);
+    }
     if after.usage.shared > before.usage.shared && is_minor(before, after) {
         return Err(Fault::Minor);
     }
@@ -198,21 +206,22 @@ fn estimate(
     executed: Option<&Executed>,
     terms: Terms,
 ) -> Option<Estimate> {
-    let warps = |function: &Function| Some(resident(function, terms)?.warps);
-    let (old, new) = (usage(before, warps(before)?), usage(after?, warps(after?)?));
+    let of = |function: &Function| Some(usage(function, resident(function, terms)?));
+    let (old, new) = (of(before)?, of(after?)?);
     estimate::estimate(executed?, old, new, terms.arch)
 }
 
 /// The share of a kernel's time, in thousandths, that its local memory takes. `None` if it was not run.
 pub fn share(kernel: &Function, counts: &Counts, arch: Arch) -> Option<u32> {
     let occupancy = occupancy(arch.gpu(), kernel.usage.registers, kernel.usage.shared, kernel.threads)?;
-    estimate::share(counts, usage(kernel, occupancy.warps), arch)
+    estimate::share(counts, usage(kernel, occupancy), arch)
 }
 
-fn usage(function: &Function, warps: u32) -> Usage {
+fn usage(function: &Function, occupancy: Occupancy) -> Usage {
     // A frame of unknown size is at least not empty.
     let stack_frame = function.usage.stack_frame.max(u64::from(function.stack_is_unknown));
-    Usage { warps, stack_frame, spilled: function.spilled() }
+    let shared = function.usage.shared * u64::from(occupancy.blocks.unwrap_or(0));
+    Usage { warps: occupancy.warps, stack_frame, spilled: function.spilled(), shared }
 }
 
 /// Judges what a GPU showed. That local memory decreases does not count if the kernel becomes slower.
@@ -320,6 +329,7 @@ mod tests {
         arch: Arch::new(90),
         rounds: None,
         keeps_loops: false,
+        must_end_spills: false,
         threads: None,
         costs: ComputedCosts { load: 4, store: 4 },
     };

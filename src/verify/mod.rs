@@ -26,8 +26,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lmem_base::diagnostic::{
-    Applicability, Diagnostic, Edit, Evidence, Help, KernelInstance, Suggestion, Uniformity, Verification,
-    VerifiedKernel,
+    ADVICE_BEFORE, Applicability, Diagnostic, Edit, Evidence, Help, KernelInstance, Suggestion, Uniformity,
+    Verification, VerifiedKernel,
 };
 use lmem_base::gpu::Arch;
 use lmem_base::mangling::demangle;
@@ -220,7 +220,14 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
     for (title, fault, is_chosen) in refuted.into_iter().filter(|(_, fault, _)| fault.is_of_the_idea()) {
         // What the number stands for is of no interest any more.
         let title = title.split("; replace ").next().unwrap_or_default();
-        is_answered |= !is_chosen;
+        // Advice without an edit stands before it, and was not tried.
+        let title = match title.split_once(ADVICE_BEFORE) {
+            Some((_, edit)) => edit,
+            None => {
+                is_answered |= !is_chosen;
+                title
+            }
+        };
         let tried = format!("{title} ({fault})");
         // Two forms of one approach fail for the same reason, which is listed once.
         if !rejected.contains(&tried) {
@@ -478,6 +485,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             arch: Arch::of(subject.architecture),
             rounds: candidate.suggestion.rounds,
             keeps_loops: candidate.suggestion.keeps_loops,
+            must_end_spills: candidate.suggestion.must_end_spills,
             threads: candidate.suggestion.threads,
             costs: computed_costs(kernel.bytes / ELEMENT_BYTES, is_per_thread),
         };

@@ -118,6 +118,9 @@ impl Edit {
     }
 }
 
+/// In a title, what stands between advice that has no edit and what the edit does.
+pub const ADVICE_BEFORE: &str = "; or ";
+
 /// A change of the source that reduces local memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suggestion {
@@ -132,6 +135,8 @@ pub struct Suggestion {
     pub keeps_loops: bool,
     /// Threads of the largest launched block, if the edits depend on it.
     pub threads: Option<u32>,
+    /// It counts only if no spill is left: the next suggestion goes further.
+    pub must_end_spills: bool,
     /// The edits are inside one kernel and affect no other.
     pub is_within_kernel: bool,
     /// `None` until the suggestion is compiled.
@@ -148,6 +153,7 @@ impl Suggestion {
             rounds: None,
             keeps_loops: false,
             threads: None,
+            must_end_spills: false,
             is_within_kernel: false,
             verification: None,
         }
@@ -156,6 +162,11 @@ impl Suggestion {
     /// Sets whether the edits are inside one kernel.
     pub fn within_kernel(self, is_within_kernel: bool) -> Self {
         Self { is_within_kernel, ..self }
+    }
+
+    /// Sets whether it counts only if no spill is left.
+    pub fn ending_spills(self, must_end_spills: bool) -> Self {
+        Self { must_end_spills, ..self }
     }
 
     /// Sets whether the edits keep all existing loops.
@@ -474,6 +485,10 @@ pub struct Evidence {
     /// kernel was run without edits.
     #[serde(default)]
     pub local_share: Option<u32>,
+    /// The most that the finding costs, in thousandths of a kernel's time, where all findings of the kernel together
+    /// would else cost more than its time.
+    #[serde(default)]
+    pub most_share: Option<u32>,
 }
 
 impl Evidence {
@@ -558,6 +573,13 @@ impl Diagnostic {
     pub fn share(&self) -> Option<u32> {
         let usual = || Some(self.evidence.as_ref()?.local_share? * USUALLY_ENDED / 1000);
         self.ended_share().or_else(usual)
+    }
+
+    /// The share of the kernel's time, in thousandths, that the finding is said to cost: no more than its part of what all
+    /// findings of the kernel cost.
+    pub fn cost(&self) -> Option<u32> {
+        let most = self.evidence.as_ref().and_then(|evidence| evidence.most_share);
+        self.share().map(|share| most.map_or(share, |most| share.min(most)))
     }
 
     /// The share of the kernel's time, in thousandths, that the best edit with an estimate ends.

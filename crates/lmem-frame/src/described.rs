@@ -50,8 +50,11 @@ pub fn describe(function: &PtxFunction, module: &PtxModule, trees: &SyntaxTrees<
     let body = syntax.as_ref().and_then(|syntax| tree.span(syntax.body?..syntax.body? + 1));
     let syntax = syntax.map(|syntax| {
         let span = |range: &Option<Range<usize>>| range.clone().and_then(|range| tree.span(range));
-        let bounds =
-            LaunchBounds { span: span(&syntax.launch_bounds), max_registers_span: span(&syntax.max_registers) };
+        let bounds = LaunchBounds {
+            span: span(&syntax.launch_bounds),
+            max_registers_span: span(&syntax.max_registers),
+            place: syntax.bounds_place,
+        };
         (bounds, syntax)
     });
     Some(Described { span, body, syntax })

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use cuda_syntax::tree::BoundsPlace;
 use cuda_syntax::types;
 use lmem_base::diagnostic::ResourceUsage;
 use lmem_base::mangling::demangle;
@@ -78,6 +79,8 @@ pub struct LaunchBounds {
     pub span: Option<Span>,
     /// `__maxnreg__(n)`
     pub max_registers_span: Option<Span>,
+    /// Where they stand: what several kernels have cannot be edited for one.
+    pub place: BoundsPlace,
 }
 
 /// A part of the frame with one owner, as a plain value.

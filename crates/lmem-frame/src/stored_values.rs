@@ -195,6 +195,10 @@ impl RegisterValues<'_> {
             (Opcode::Mov, Some(first)) if !is_vector(result) && !is_vector(Some(first)) => {
                 self.value(first, at, levels)
             }
+            // A block's shared memory has no address before the block runs: no table can have it as its initializer.
+            (Opcode::Cvta, Some(_)) if matches!(definition.form.space(), Space::Shared | Space::SharedCluster) => {
+                (Value::Data, 0)
+            }
             (Opcode::Cvta, Some(first)) => self.value(first, at, levels),
             (Opcode::Ld, _) if definition.has(Modifier::Param) && flow.function.is_entry => {
                 (loaded_parameter(flow, at, register), 0)
@@ -225,13 +229,14 @@ impl RegisterValues<'_> {
     }
 }
 
-/// The name of a function, or of a variable other than local memory and parameters, with the offset.
+/// The name of a function, or of a variable that exists before the kernel runs, with the offset: none of local or shared
+/// memory, and no parameter.
 fn symbol(flow: &Flow<'_>, operand: &Operand) -> Option<String> {
     let (name, offset): (&str, i64) = match operand {
         Operand::Symbol(name, offset) => (name, *offset),
         Operand::Variable(variable, offset) => {
             let info = flow.function.variable(*variable);
-            let is_known = !matches!(info.space, Space::Local | Space::Param);
+            let is_known = matches!(info.space, Space::Global | Space::Const);
             (is_known.then_some(&*info.name)?, *offset)
         }
         _ => return None,
@@ -541,6 +546,16 @@ mod tests {
             "ld.global.u32 %r1, [%rd9];\nmul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\nst.local.u32 [%rd1], 1;\n\
              st.local.u32 [%rd3], 1;"
         ));
+    }
+
+    /// `float *stage[2] = {a, b}` with shared `a` and `b`: `static` or `__constant__` would not compile.
+    #[test]
+    fn addresses_of_shared_memory_are_no_constants() {
+        let stored = |address: &str| is_constant(&format!("{address}\nst.local.u64 [%rd1], %rd3;"));
+        assert!(!stored(".shared .align 4 .b8 tile[64];\nmov.u64 %rd2, tile;\ncvta.shared.u64 %rd3, %rd2;"));
+        assert!(!stored(".shared .align 4 .b8 tile[64];\nmov.u64 %rd3, tile;"));
+        assert!(!stored("mov.u64 %rd2, outside;\ncvta.shared.u64 %rd3, %rd2;"));
+        assert!(stored("mov.u64 %rd2, outside;\ncvta.global.u64 %rd3, %rd2;"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The pragma that makes ptxas spill to shared memory.
 
-use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
+use lmem_base::diagnostic::{ADVICE_BEFORE, Applicability, Edit, Suggestion};
 use lmem_base::source::{Span, has_ending};
 use lmem_frame::KernelFrame;
 use nv_code::shared_spilling::{PRAGMA, may_spill};
@@ -18,7 +18,7 @@ pub fn suggestion(cx: &LintContext<'_>, advice: Option<&str>) -> Option<Suggesti
     let may_spill = may_spill && !must_be_resident(cx);
     let edit = first_statement(cx.frame, &statement()).filter(|_| may_spill)?;
     let what = "let `ptxas` spill to shared memory";
-    let title = advice.map_or(what.to_string(), |advice| format!("{advice}; or {what}"));
+    let title = advice.map_or(what.to_string(), |advice| format!("{advice}{ADVICE_BEFORE}{what}"));
     Some(Rewrite::new(Applicability::MaybeIncorrect, vec![edit]).within_kernel(true).suggestion(title))
 }
 

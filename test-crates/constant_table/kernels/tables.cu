@@ -131,3 +131,15 @@ __global__ void staged(const int *in, float *out) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     out[i] = taps[in[i] % 40];
 }
+
+// Addresses of shared memory are the block's, and no constants: `static` would not compile.
+__global__ void __launch_bounds__(64) staged_tiles(const float *in, float *out, int n) {
+    __shared__ float a[64], b[64], c[64];
+    float *tile[3] = {a, b, c}; //~ dynamic_index
+    for (int k = 0; k < n; ++k) {
+        float *now = tile[k % 3];
+        now[threadIdx.x] = in[k * 64 + threadIdx.x];
+        __syncthreads();
+        out[k * 64 + threadIdx.x] = now[63 - threadIdx.x] + tile[(k + 1) % 3][threadIdx.x];
+    }
+}

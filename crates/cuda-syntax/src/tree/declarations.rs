@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use crate::ast::{Field, Kind, Node};
+use crate::tree::construction::is_argument;
 use crate::tree::functions::enclosing_function;
 use crate::tree::syntax_tree::SyntaxTree;
 use crate::tree::volatile::Volatility;
@@ -164,12 +165,12 @@ impl SyntaxTree {
         }
     }
 
-    /// Whether a declarator declares a variable with arguments. The grammar takes `Stack stack(memory, n);` for a function
-    /// with parameters of the types `memory` and `n`, which `known` shows to be variables.
+    /// Whether a declarator declares a variable with arguments. The grammar takes `Stack stack(memory, DEPTH);` for a
+    /// function with parameters of the types `memory` and `DEPTH`. One that `known` shows to be a variable is enough:
+    /// its name hides every type's.
     fn is_construction(&self, declarator: Node<'_>, known: &[Declaration]) -> bool {
-        let mut arguments = declarator.field(Field::Parameters).into_iter().flat_map(Node::named_children).peekable();
-        let is_variable = |name: &str| known.iter().any(|declaration| declaration.name == name);
-        arguments.peek().is_some() && arguments.all(|argument| is_variable(self.slice(argument)))
+        let mut words = declarator.descendants().filter(|node| is_argument(*node));
+        words.any(|word| resolve(known, self.slice(word), word.start_byte()).is_some())
     }
 
     fn declarator(
@@ -309,8 +310,27 @@ mod tests {
         };
         assert_eq!(names("Stack<Item, DEPTH, THREADS> stack(memory, n);"), "stack");
         assert_eq!(names("Stack stack(memory, n);"), "stack");
+        assert_eq!(names("Stack stack(memory, DEPTH);"), "stack");
+        assert_eq!(names("{ float Item[2]; } float weigh(Item, Item);"), "Item");
         assert_eq!(names("float weigh(Item, Item);"), "");
         assert_eq!(names("float weigh();"), "");
+    }
+
+    #[test]
+    fn arguments_of_a_declaration_are_uses() {
+        let text =
+            "__global__ void k(float *in, int n) {\n  float row[8];\n  Span view(row, n);\n  float weigh(Item);\n}\n";
+        let example = Example::new(text);
+        let trees = example.trees();
+        let tree = trees.get(Example::NAME).unwrap();
+        let region = tree.region(text.find("Span").unwrap()).unwrap();
+        let found = tree.mentions(region);
+        let found = found.iter().map(|it| (it.declaration.name.as_str(), it.is_read, it.is_written, it.is_passed));
+        assert_eq!(
+            found.collect::<Vec<_>>(),
+            [("view", false, true, false), ("row", true, true, true), ("n", true, true, true)]
+        );
+        assert!(tree.mentions(tree.region(text.find("float weigh").unwrap()).unwrap()).is_empty());
     }
 
     #[test]

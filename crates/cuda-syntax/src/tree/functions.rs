@@ -12,10 +12,22 @@ pub struct FunctionSyntax {
     pub launch_bounds: Option<Range<usize>>,
     /// `__maxnreg__(n)`
     pub max_registers: Option<Range<usize>>,
+    /// Where the text of both stands.
+    pub bounds_place: BoundsPlace,
     /// Offset of the opening brace of the body.
     pub body: Option<usize>,
     /// Names of template parameters, in order.
     pub template_parameters: Vec<String>,
+}
+
+/// Where a function's launch bounds are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum BoundsPlace {
+    #[default]
+    Head,
+    /// A macro that no other code of the text uses.
+    OwnMacro,
+    SharedMacro,
 }
 
 /// A parameter of a function.
@@ -41,10 +53,21 @@ impl SyntaxTree {
             let end = head[at..].find(')').map(|end| at + end + 1)?;
             Some(start + at..start + end)
         });
+        let name = self.own_name(name.byte_range());
+        let launch_bounds = child(Kind::LaunchBounds).map(|bounds| self.launch_bounds_range(bounds, function));
+        let in_macro = |keyword: &str| self.head_macro(start..name.start, keyword);
+        let bounds_macro = if launch_bounds.is_none() { in_macro("__launch_bounds__") } else { None };
+        let registers_macro = if max_registers.is_none() { in_macro("__maxnreg__") } else { None };
+        let bounds_place = match (&bounds_macro, &registers_macro) {
+            (None, None) => BoundsPlace::Head,
+            (one, other) if one.iter().chain(other).all(|found| found.is_sole) => BoundsPlace::OwnMacro,
+            _ => BoundsPlace::SharedMacro,
+        };
         Some(FunctionSyntax {
-            name: self.own_name(name.byte_range()),
-            launch_bounds: child(Kind::LaunchBounds).map(|bounds| self.launch_bounds_range(bounds, function)),
-            max_registers,
+            name,
+            launch_bounds: launch_bounds.or(bounds_macro.map(|found| found.attribute)),
+            max_registers: max_registers.or(registers_macro.map(|found| found.attribute)),
+            bounds_place,
             body: function.field(Field::Body).map(|body| body.start_byte()),
             template_parameters: self.template_parameters(function),
         })

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::aliases::MAX_ALIASES;
 use crate::ast::{Field, Kind, Node};
 use crate::tree::access_path::{access_path, index_range, subscripts};
+use crate::tree::construction::is_argument;
 use crate::tree::declarations::{Declaration, resolve};
 use crate::tree::functions::enclosing_function;
 use crate::tree::region::nodes_of;
@@ -80,17 +81,17 @@ impl SyntaxTree {
 
     /// Identifiers of a region, in source order.
     pub fn identifiers<'t>(&self, region: Node<'t>) -> Vec<Node<'t>> {
-        nodes_of(region).filter(|node| node.kind() == Kind::Identifier).collect()
+        nodes_of(region).filter(|node| is_identifier(*node)).collect()
     }
 
     /// Identifiers of a node and of all nested blocks, in source order.
     pub fn identifiers_below<'t>(&self, node: Node<'t>) -> Vec<Node<'t>> {
-        node.descendants().filter(|node| node.kind() == Kind::Identifier).collect()
+        node.descendants().filter(|node| is_identifier(*node)).collect()
     }
 
     /// Identifiers below a node with that spelling, in source order.
     pub fn named<'t>(&self, node: Node<'t>, name: &str) -> impl Iterator<Item = Node<'t>> {
-        node.descendants().filter(move |node| node.kind() == Kind::Identifier && self.slice(*node) == name)
+        node.descendants().filter(move |node| is_identifier(*node) && self.slice(*node) == name)
     }
 
     /// Identifiers below a node that refer to one of the given declarations, in source order; the declared identifier
@@ -120,6 +121,11 @@ impl SyntaxTree {
             is_operand: is_operand(whole),
         }
     }
+}
+
+/// Whether a node may be the name of a variable: an identifier, or what the grammar takes for a parameter's type.
+fn is_identifier(node: Node<'_>) -> bool {
+    node.kind() == Kind::Identifier || is_argument(node)
 }
 
 /// Whether an identifier is a parameter name in the head of a function whose head and body are one region.

@@ -9,11 +9,13 @@ mod call_syntax;
 mod calls;
 mod casts;
 mod constants;
+mod construction;
 mod counters;
 mod declarations;
 mod edits;
 pub mod example;
 mod functions;
+mod head_macro;
 pub mod line_marks;
 mod line_syntax;
 mod loops;
@@ -36,7 +38,9 @@ pub use self::call_syntax::{CallSyntax, MemberSyntax, base_name};
 pub use self::calls::{argument_of, is_callee, last_name};
 pub use self::counters::{CounterSyntax, Walk};
 pub use self::declarations::{Declaration, DeclarationKind, resolve};
-pub use self::functions::{FunctionSyntax, ParameterSyntax, enclosing_function, first_statement, head_start};
+pub use self::functions::{
+    BoundsPlace, FunctionSyntax, ParameterSyntax, enclosing_function, first_statement, head_start,
+};
 pub use self::loops::{LoopSyntax, is_loop};
 pub use self::mentions::Mention;
 pub use self::place::{Place, Places};

@@ -1,17 +1,19 @@
 //! The role of an expression: read, written, passed on, operand.
 use crate::ast::{Field, Kind, Node};
+use crate::tree::construction::is_argument;
 
 /// Whether an expression is read, written, or passed on (as an argument or by address).
 pub fn role(whole: Node<'_>) -> (bool, bool, bool) {
     let Some(parent) = whole.parent() else { return (true, false, false) };
     let is_field = |field: Field| parent.field(field) == Some(whole);
     match parent.kind() {
+        Kind::ParameterDeclaration if is_argument(whole) => (true, true, true),
         Kind::AssignmentExpression if is_field(Field::Left) => {
             let is_plain = parent.field(Field::Operator).is_none_or(|operator| operator.is_token("="));
             (!is_plain, true, false)
         }
         Kind::UpdateExpression => (true, true, false),
-        Kind::InitDeclarator if is_field(Field::Declarator) => (false, true, false),
+        Kind::InitDeclarator | Kind::FunctionDeclarator if is_field(Field::Declarator) => (false, true, false),
         Kind::ArrayDeclarator | Kind::Declaration | Kind::PointerDeclarator | Kind::ReferenceDeclarator => {
             (false, true, false)
         }

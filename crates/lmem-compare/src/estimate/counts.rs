@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ptx_machine::{Launch, Outcome, Program};
-use ptx_syntax::{Function, Graph, Instruction, Module, Opcode, Reg, Space, Type};
+use ptx_syntax::{Function, Graph, Instruction, Modifier, Module, Opcode, Reg, Space, Type};
 use serde::{Deserialize, Serialize};
 
 /// The counts of both versions of a kernel in the same launch.
@@ -40,6 +40,22 @@ pub struct Counts {
     pub shared_passes: u64,
     /// Distinct words per access to constant memory, summed.
     pub constant_words: u64,
+    /// Of `integer`, multiplications, which have a pipe of their own.
+    #[serde(default)]
+    pub multiplied: u64,
+    /// Issue slots of special functions: reciprocals, roots, logarithms, exponentials, sines.
+    #[serde(default)]
+    pub special: u64,
+    /// Issue slots of 64-bit floating-point numbers.
+    #[serde(default)]
+    pub doubles: u64,
+    /// Loads of global memory that wait for each other, along the longest such chain of each block. Loads that do not are
+    /// under way together. Not in tenths; 0 if it is not known.
+    #[serde(default)]
+    pub load_depth: u64,
+    /// The same for local memory.
+    #[serde(default)]
+    pub local_depth: u64,
 }
 
 impl Counts {
@@ -78,14 +94,23 @@ impl Counts {
     fn add_instructions(&mut self, function: &Function, times: &[u64]) {
         for (block, times) in Graph::new(function).blocks.iter().zip(times) {
             let Some(body) = function.instructions.get(block.start as usize..block.end as usize) else { continue };
-            self.chain += times * chain(body);
+            let Chain { cycles, loads, local } = Chain::of(body);
+            self.chain += times * cycles;
+            self.load_depth += times * loads;
+            self.local_depth += times * local;
             for instruction in body {
                 let slots = slots(instruction);
                 self.code += slots;
                 self.issued += times * slots;
+                self.special += times * special(instruction);
                 match pipe(instruction) {
                     Pipe::Integer => self.integer += times * slots,
+                    Pipe::Multiply => {
+                        self.integer += times * slots;
+                        self.multiplied += times * slots;
+                    }
                     Pipe::Float => self.float += times * slots,
+                    Pipe::Double => self.doubles += times * slots,
                     Pipe::Other => {}
                 }
                 self.calls += times * u64::from(instruction.opcode() == Opcode::Call);
@@ -97,34 +122,68 @@ impl Counts {
 /// Machine instructions that an instruction of PTX becomes, in tenths. Copies, conversions of addresses and loads of
 /// parameters mostly vanish; a division becomes a sequence, a call has its moves.
 fn slots(instruction: &Instruction) -> u64 {
-    match instruction.opcode() {
-        Opcode::Mov | Opcode::Cvta => 2,
-        Opcode::Ld if instruction.form.space() == Space::Param => 2,
-        Opcode::Cvt => 7,
-        Opcode::Rem | Opcode::Div => 120,
-        Opcode::Call | Opcode::Ret => 30,
+    let is_exact = !instruction.form.has(Modifier::Approx);
+    match (instruction.opcode(), instruction.form.ty()) {
+        (Opcode::Mov | Opcode::Cvta, _) => 2,
+        (Opcode::Ld, _) if instruction.form.space() == Space::Param => 2,
+        (Opcode::Cvt, _) => 7,
+        (Opcode::Sqrt | Opcode::Rcp | Opcode::Rsqrt, Some(Type::F32)) if is_exact => 80,
+        (Opcode::Div, Some(Type::F32)) if !is_exact => 20,
+        (Opcode::Rem | Opcode::Div, _) => 120,
+        (Opcode::Call | Opcode::Ret, _) => 30,
         _ => 10,
+    }
+}
+
+/// Issue slots of the special function unit, in tenths. Divisions of integers begin with a reciprocal, too.
+fn special(instruction: &Instruction) -> u64 {
+    match instruction.opcode() {
+        Opcode::Sin | Opcode::Cos | Opcode::Ex2 | Opcode::Lg2 | Opcode::Tanh => 10,
+        Opcode::Sqrt | Opcode::Rsqrt | Opcode::Rcp | Opcode::Div | Opcode::Rem => 10,
+        _ => 0,
     }
 }
 
 enum Pipe {
     Integer,
+    /// Multiplications of integers.
+    Multiply,
     Float,
+    Double,
     Other,
 }
 
 /// The pipe that executes an instruction: table of throughputs of native arithmetic instructions, CUDA C++ programming
 /// guide.
 fn pipe(instruction: &Instruction) -> Pipe {
+    let ty = instruction.form.ty();
     match instruction.opcode() {
-        Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Mad | Opcode::Fma | Opcode::Neg | Opcode::Abs => {
-            if instruction.form.ty() == Some(Type::F32) {
-                Pipe::Float
-            } else {
-                Pipe::Integer
-            }
+        Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Mad | Opcode::Fma | Opcode::Neg | Opcode::Abs
+            if ty == Some(Type::F32) =>
+        {
+            Pipe::Float
         }
-        Opcode::Selp
+        Opcode::Add
+        | Opcode::Sub
+        | Opcode::Mul
+        | Opcode::Mad
+        | Opcode::Fma
+        | Opcode::Div
+        | Opcode::Setp
+        | Opcode::Min
+        | Opcode::Max
+        | Opcode::Cvt
+            if ty == Some(Type::F64) =>
+        {
+            Pipe::Double
+        }
+        Opcode::Mul | Opcode::Mad => Pipe::Multiply,
+        Opcode::Add
+        | Opcode::Sub
+        | Opcode::Fma
+        | Opcode::Neg
+        | Opcode::Abs
+        | Opcode::Selp
         | Opcode::Setp
         | Opcode::Slct
         | Opcode::Set
@@ -159,27 +218,51 @@ fn latency(instruction: &Instruction) -> u64 {
     }
 }
 
-/// The longest chain of dependent instructions of a block. A load waits for the last store to its space, as what is
+/// The longest chain of dependent instructions of a block, and of loads in it. A load waits for the last store to its space, as what is
 /// stored to local memory is mostly read back.
-fn chain(body: &[Instruction]) -> u64 {
-    let mut ready: HashMap<Reg, u64> = HashMap::new();
-    let mut stored: HashMap<Space, u64> = HashMap::new();
-    let mut longest = 0;
-    for instruction in body {
-        let mut start = 0;
-        instruction.for_each_use(&mut |register| start = start.max(ready.get(&register).copied().unwrap_or(0)));
-        let space = instruction.form.space();
-        if instruction.opcode() == Opcode::Ld {
-            start = start.max(stored.get(&space).copied().unwrap_or(0));
+#[derive(Debug, Clone, Copy, Default)]
+struct Chain {
+    /// In tenths.
+    cycles: u64,
+    /// Loads of global memory that wait for each other.
+    loads: u64,
+    /// Loads of local memory that wait for each other.
+    local: u64,
+}
+
+impl Chain {
+    fn of(body: &[Instruction]) -> Self {
+        let mut ready: HashMap<Reg, Self> = HashMap::new();
+        let mut stored: HashMap<Space, Self> = HashMap::new();
+        let mut longest = Self::default();
+        for instruction in body {
+            let mut end = Self::default();
+            instruction.for_each_use(&mut |register| end.wait_for(ready.get(&register)));
+            let space = instruction.form.space();
+            if instruction.opcode() == Opcode::Ld {
+                end.wait_for(stored.get(&space));
+                match space {
+                    Space::Local => end.local += 1,
+                    Space::Shared | Space::Param | Space::Const => {}
+                    _ => end.loads += 1,
+                }
+            }
+            end.cycles += latency(instruction);
+            if instruction.opcode() == Opcode::St {
+                stored.insert(space, end);
+            }
+            instruction.for_each_def(&mut |register| {
+                ready.insert(register, end);
+            });
+            longest.wait_for(Some(&end));
         }
-        let end = start + latency(instruction);
-        if instruction.opcode() == Opcode::St {
-            stored.insert(space, end);
-        }
-        instruction.for_each_def(&mut |register| {
-            ready.insert(register, end);
-        });
-        longest = longest.max(end);
+        longest
     }
-    longest
+
+    fn wait_for(&mut self, other: Option<&Self>) {
+        let Some(other) = other else { return };
+        self.cycles = self.cycles.max(other.cycles);
+        self.loads = self.loads.max(other.loads);
+        self.local = self.local.max(other.local);
+    }
 }

@@ -26,8 +26,16 @@ impl Pair {
     }
 }
 
+/// The pairs that the weights are fitted to.
 fn pairs() -> Vec<Pair> {
-    read(include_str!("measured.tsv"))
+    let mut all = read(include_str!("measured.tsv"));
+    all.extend(read(include_str!("programs.tsv")));
+    all
+}
+
+/// Pairs of [`pairs`] as the estimate sees them: their counts are of the launches that the comparison makes.
+fn compared() -> Vec<Pair> {
+    read(include_str!("programs_compared.tsv"))
 }
 
 /// Pairs that no weight was fitted to.
@@ -43,7 +51,9 @@ fn pair(line: &'static str) -> Pair {
     let fields: Vec<&str> = line.split('\t').collect();
     let [name, family, before, after, versions @ ..] = fields.as_slice() else { panic!("{line}") };
     let (one, other) = versions.split_at(versions.len() / 2);
-    let ((old, old_usage), (new, new_usage)) = (version(one), version(other));
+    // Dynamic shared memory leaves only the smallest L1 cache to these pairs.
+    let shared = if name.ends_with("_low") { 228 << 10 } else { 0 };
+    let ((old, old_usage), (new, new_usage)) = (version(one, shared), version(other, shared));
     let time = |text: &str| text.parse::<f64>().unwrap();
     let executed = Executed { before: old, after: new };
     Pair {
@@ -55,9 +65,17 @@ fn pair(line: &'static str) -> Pair {
     }
 }
 
-fn version(fields: &[&str]) -> (Counts, Usage) {
+fn version(fields: &[&str], shared: u64) -> (Counts, Usage) {
     let numbers: Vec<u64> = fields.iter().map(|field| field.parse().unwrap()).collect();
-    let [
+    match numbers.len() {
+        15 => short_version(&numbers, shared),
+        _ => full_version(&numbers),
+    }
+}
+
+/// A version of the older tables, which lack some counts.
+fn short_version(numbers: &[u64], shared: u64) -> (Counts, Usage) {
+    let &[
         warps,
         stack_frame,
         spilled,
@@ -73,15 +91,14 @@ fn version(fields: &[&str]) -> (Counts, Usage) {
         missed_lines,
         shared_passes,
         constant_words,
-    ] = numbers[..]
+    ] = numbers
     else {
-        panic!("{fields:?}")
+        panic!("{numbers:?}")
     };
     let counts = Counts {
         warps: 10,
         issued,
         integer,
-        float: 0,
         code,
         chain,
         calls,
@@ -92,8 +109,62 @@ fn version(fields: &[&str]) -> (Counts, Usage) {
         missed_lines,
         shared_passes,
         constant_words,
+        ..Counts::default()
     };
-    (counts, Usage { warps: u32::try_from(warps).unwrap(), stack_frame, spilled })
+    (counts, Usage { warps: u32::try_from(warps).unwrap(), stack_frame, spilled, shared })
+}
+
+fn full_version(numbers: &[u64]) -> (Counts, Usage) {
+    let &[
+        resident,
+        stack_frame,
+        spilled,
+        shared,
+        warps,
+        issued,
+        integer,
+        float,
+        code,
+        chain,
+        calls,
+        local_accesses,
+        local_lines,
+        stored_lines,
+        global_accesses,
+        missed_lines,
+        shared_passes,
+        constant_words,
+        multiplied,
+        special,
+        doubles,
+        load_depth,
+        local_depth,
+    ] = numbers
+    else {
+        panic!("{numbers:?}")
+    };
+    let counts = Counts {
+        warps,
+        issued,
+        integer,
+        float,
+        code,
+        chain,
+        calls,
+        local_accesses,
+        local_lines,
+        stored_lines,
+        global_accesses,
+        missed_lines,
+        shared_passes,
+        constant_words,
+        multiplied,
+        special,
+        doubles,
+        load_depth,
+        local_depth,
+    };
+    (counts, Usage { warps: u32::try_from(resident).unwrap(), stack_frame, spilled, shared })
 }
 
 /// By family, the weights that were fitted without it.
@@ -107,15 +178,18 @@ fn weights(line: &'static str) -> (&'static str, Weights) {
     let numbers: Vec<f64> = numbers.split('\t').map(|number| number.parse().unwrap()).collect();
     let [
         issue,
+        special,
         local_access,
         loaded_line,
         stored_line,
+        missed_sector,
+        global_access,
         constant_word,
         spill,
         call,
         chain,
-        missed_line,
-        local_latency,
+        missed_load,
+        missed_local,
         global_latency,
     ] = numbers[..]
     else {
@@ -123,16 +197,19 @@ fn weights(line: &'static str) -> (&'static str, Weights) {
     };
     let weights = Weights {
         issue,
+        special,
         local_access,
         loaded_line,
         stored_line,
+        missed_sector,
+        global_access,
         shared_pass: WEIGHTS.shared_pass,
         constant_word,
         spill,
         call,
         chain,
-        missed_line,
-        local_latency,
+        missed_load,
+        missed_local,
         global_latency,
     };
     (family, weights)
@@ -167,12 +244,20 @@ fn spearman(pairs: &[Pair], estimated: impl Fn(&Pair) -> f64) -> f64 {
 #[test]
 fn measured_pairs_are_ordered_by_the_estimate() {
     let pairs = pairs();
-    assert_eq!(pairs.len(), 170);
+    assert_eq!(pairs.len(), 277);
     let all = spearman(&pairs, |pair| pair.ratio(&WEIGHTS));
-    assert!(all >= 0.88, "{all}");
+    assert!(all >= 0.93, "{all}");
     let weights = left_out();
     let unseen = spearman(&pairs, |pair| pair.ratio(&weights[pair.family]));
-    assert!(unseen >= 0.83, "{unseen}");
+    assert!(unseen >= 0.90, "{unseen}");
+}
+
+#[test]
+fn pairs_are_ordered_by_the_launches_that_the_comparison_makes() {
+    let (pairs, weights) = (compared(), left_out());
+    assert_eq!(pairs.len(), 107);
+    let found = spearman(&pairs, |pair| pair.ratio(&weights[pair.family]));
+    assert!(found >= 0.80, "{found}");
 }
 
 #[test]
@@ -180,7 +265,7 @@ fn unseen_pairs_are_ordered_by_the_estimate() {
     let pairs = unseen();
     assert_eq!(pairs.len(), 67);
     let found = spearman(&pairs, |pair| pair.ratio(&WEIGHTS));
-    assert!(found >= 0.78, "{found}");
+    assert!(found >= 0.83, "{found}");
 }
 
 #[test]
@@ -190,13 +275,13 @@ fn unseen_kernels_are_ordered_by_the_share_of_their_local_memory() {
         f64::from(share(&counts, usage, Arch::new(90)).unwrap())
     };
     let found = spearman(&unseen(), cost);
-    assert!(found >= 0.68, "{found}");
+    assert!(found >= 0.69, "{found}");
 }
 
 #[test]
 fn what_has_no_local_memory_has_no_share() {
     let counts = Counts { warps: 2, issued: 1000, code: 100, local_accesses: 50, ..Counts::default() };
-    let usage = Usage { warps: 64, stack_frame: 0, spilled: 0 };
+    let usage = Usage { warps: 64, stack_frame: 0, spilled: 0, shared: 0 };
     assert_eq!(share(&counts, usage, Arch::new(90)), Some(0));
     assert!(share(&counts, Usage { spilled: 64, ..usage }, Arch::new(90)) > Some(500));
     assert_eq!(share(&Counts::default(), usage, Arch::new(90)), None);
@@ -211,22 +296,35 @@ fn mistakes(pairs: &[Pair], is_refused: impl Fn(&Pair) -> bool) -> [Vec<&str>; 2
     [missed.collect(), lost.collect()]
 }
 
-/// The frames of the first three exceed the L1 cache, which dynamic shared memory reduces to 28 KiB. The others gain 4 to
-/// 9 %.
-const LOST: [&str; 6] = [
+/// Frames of the first three exceed the L1 cache that dynamic shared memory leaves, and of the next three the L2 cache; the
+/// others gain 3 to 48 %, `digits` 96 %.
+const LOST: [&str; 16] = [
     "static_table_32_div_com_low",
     "static_table_32_div_mem_low",
     "static_table_32_div_lat_low",
+    "chase_2_n64_marg64",
+    "table_2_n64_marg16_div1_work0_mem1",
+    "table_2_n64_marg64_div1_work32_mem0",
     "select_write_16_uni_mem_low",
+    "select_write_32_uni_com_low",
+    "select_write_32_uni_lat_low",
+    "shared_column_16_uni_mem_low",
+    "shared_column_32_uni_mem_low",
     "static_table_16_uni_mem_low",
     "static_table_32_uni_mem_low",
+    "walk_2_n24_narg24_marg32",
+    "digits_1_n12_marg16",
+    "chase_1_n32_marg128_g132x32",
 ];
+
+/// A loop over an array of 64 that ran 16 times, unrolled with a guard: 0.92×.
+const MISSED: [&str; 1] = ["attention_1_n64_narg16_marg16"];
 
 #[test]
 fn slower_edits_are_refused_and_few_faster_ones() {
     let pairs = pairs();
     let [missed, lost] = mistakes(&pairs, |pair| pair.estimate.is_slower() || pair.estimate.is_doubtful());
-    assert_eq!((missed, sorted(lost)), (vec![], sorted(LOST.to_vec())));
+    assert_eq!((missed, sorted(lost)), (MISSED.to_vec(), sorted(LOST.to_vec())));
 }
 
 fn sorted(mut names: Vec<&str>) -> Vec<&str> {
@@ -243,8 +341,23 @@ fn families_are_judged_by_the_others() {
         estimate.is_slower() || estimate.is_doubtful()
     };
     let [missed, lost] = mistakes(&pairs, is_refused);
-    let expected = [&LOST[..], &["unroll_guard_32_uni_mem_high"]].concat();
-    assert_eq!((missed, sorted(lost)), (vec![], sorted(expected)));
+    let more = ["unroll_guard_32_uni_mem_high", "unroll_guard_32_uni_com_high", "static_table_32_uni_lat_high"];
+    let expected = [&LOST[..], &more].concat();
+    assert_eq!((missed, sorted(lost)), (MISSED.to_vec(), sorted(expected)));
+}
+
+/// In the launches that the comparison makes, whose numbers are others than those that were measured.
+#[test]
+fn slower_programs_are_refused_in_compared_launches() {
+    let (pairs, weights) = (compared(), left_out());
+    let is_refused = |pair: &Pair| {
+        let cautious = cautious(weights[pair.family]);
+        let estimate = Estimate { cautious_percent: percent(pair.cautious_ratio(&cautious)), ..pair.estimate };
+        estimate.is_slower() || estimate.is_doubtful()
+    };
+    let [missed, lost] = mistakes(&pairs, is_refused);
+    assert_eq!(pairs.iter().filter(|pair| pair.measured < 0.97).count(), 17);
+    assert!(missed.is_empty() && lost.len() <= 17, "{missed:?} {} {lost:?}", lost.len());
 }
 
 #[test]
@@ -252,14 +365,23 @@ fn few_unseen_edits_are_misjudged() {
     let pairs = unseen();
     let [missed, lost] = mistakes(&pairs, |pair| pair.estimate.is_slower() || pair.estimate.is_doubtful());
     assert_eq!(missed, ["asian_basket_mc"]);
-    assert_eq!(sorted(lost), ["householder_ls", "queue_bfs_grid", "queue_bfs_grid_2", "virtual_shapes"]);
+    let expected = [
+        "blocked_load_tail",
+        "csv_format_ints",
+        "fft_mixed_radix",
+        "householder_ls",
+        "queue_bfs_grid",
+        "queue_bfs_grid_2",
+        "virtual_shapes",
+    ];
+    assert_eq!(sorted(lost), expected);
 }
 
 #[test]
 fn what_adds_nothing_was_never_slower() {
     let pairs = pairs();
     let plain = || pairs.iter().filter(|pair| !pair.estimate.adds);
-    assert_eq!(plain().count(), 101);
+    assert_eq!(plain().count(), 140);
     assert!(plain().all(|pair| pair.measured >= 0.97 && !pair.estimate.is_doubtful()));
 }
 
@@ -282,7 +404,7 @@ fn a_small_gain_for_more_work_is_doubtful() {
     };
     let after = Counts { issued: 20_259, integer: 13_301, code: 2_359, chain: 125_420, shared_passes: 140, ..before };
     let after = Counts { local_accesses: 0, local_lines: 0, stored_lines: 0, ..after };
-    let usage = |stack_frame| Usage { warps: 64, stack_frame, spilled: 0 };
+    let usage = |stack_frame| Usage { warps: 64, stack_frame, spilled: 0, shared: 0 };
     let found = estimate(&Executed { before, after }, usage(64), usage(0), Arch::new(90)).unwrap();
     assert!(found.is_doubtful() && !found.is_slower(), "{found:?}");
 }
@@ -314,7 +436,7 @@ fn local_memory_without_a_frame_is_none() {
     let counts =
         Counts { warps: 2, issued: 1000, code: 100, local_accesses: 50, local_lines: 400, ..Counts::default() };
     let executed = Executed { before: counts, after: counts };
-    let usage = |stack_frame| Usage { warps: 64, stack_frame, spilled: 0 };
+    let usage = |stack_frame| Usage { warps: 64, stack_frame, spilled: 0, shared: 0 };
     let faster = estimate(&executed, usage(64), usage(0), Arch::new(80)).unwrap();
     assert!(faster.speedup.percent > 300 && !faster.is_slower(), "{faster:?}");
     assert_eq!(estimate(&executed, usage(0), usage(0), Arch::new(80)).map(|same| same.speedup.percent), Some(100));

@@ -9,7 +9,8 @@ use std::ops::Range;
 use ptx_machine::{End, Memory, Origin};
 use serde::{Deserialize, Serialize};
 
-use super::{LAUNCH_LIMIT, LONG_TURN, PATIENCE, Recipe, Search, judged};
+use super::original::judged;
+use super::{LAUNCH_LIMIT, LONG_TURN, PATIENCE, Recipe, Search};
 use crate::draw::Elements;
 
 /// Numbers of blocks, in turn, as long as the launch stays within the limits.

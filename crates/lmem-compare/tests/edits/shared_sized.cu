@@ -1,9 +1,8 @@
 // The shared array is of the size of the launched block, which nothing in the PTX says: smaller blocks read what nothing
 // wrote.
 // right: 1 2
-// wrong: 52
-// missed: 51
-// 51 is wrong from `n` of 769 on, which only a loop with a stride of 256 makes cheap.
+// wrong: 51 52
+// 51 is wrong from `n` of 769 on, which only a whole block makes cheap enough to be tried.
 
 extern "C" __global__ void shared_sized(const float *in, float *out, int n) {
     __shared__ float sums[256];

@@ -163,6 +163,8 @@ mod tests {
         for (body, expected) in [
             ("float a[8], b[8]; Span v{a + 2, 6};", vec!["a"]),
             ("float a[8]; Span w{a, 8}; Span v = w;", vec!["a"]),
+            ("float a[8], b[8]; Span v(a, n);", vec!["a"]),
+            ("float a[8]; Span w(a, WIDTH); Span v(w);", vec!["a"]),
             ("float a[8], b[4]; auto v = [&](int i) { return a[i] + b[0]; };", vec!["a", "b"]),
             ("float a[8]; Span v{in, n};", vec![]),
             ("float a[8]; struct { float *p; } v;", vec![]),

@@ -11,7 +11,7 @@ use cuda_syntax::ast::Node;
 
 use cuda_syntax::identifiers::occurrences;
 use cuda_syntax::tree::{Declaration, DeclarationKind, MemberSyntax, Mention};
-use cuda_syntax::{SyntaxTrees, types};
+use cuda_syntax::{SyntaxTree, SyntaxTrees, types};
 use lmem_base::chain::Shared;
 use lmem_base::mangling::{bind, demangle, template_arguments};
 use lmem_unit::FrontEndVariable;
@@ -305,9 +305,21 @@ fn innermost(
         None => true,
     };
     let members = members.filter(is_same_way).map(|member| (Handed::Object, Use::of_member(member)));
-    let both: Vec<(Handed, Use)> = parameters.chain(members).collect();
+    let named = aliases.iter().filter(|alias| with_members && !alias.mention.declaration.is_parameter);
+    let named = named.flat_map(|alias| aliased_members(alias.mention, place.tree(trees), &is_known));
+    let both: Vec<(Handed, Use)> = parameters.chain(members).chain(named.map(|one| (Handed::Object, one))).collect();
     let handed = both.iter().enumerate().map(|(number, (handed, _))| (handed.clone(), number)).collect();
     (handed, both.into_iter().map(|(_, one)| one).collect())
+}
+
+/// Uses of members through a local name of them: `one.key` for `Slot &one = slots[at];`.
+fn aliased_members(mention: &Mention, tree: &SyntaxTree, is_known: &dyn Fn(&str) -> bool) -> Vec<Use> {
+    let initializer = mention.declaration.initializer.and_then(|(start, end)| {
+        let node = tree.root()?.named_descendant_for_byte_range(start, end)?;
+        Some(tree.indexed_members(node, is_known))
+    });
+    let through = |member: MemberSyntax| Use { outer: member.indices, ..Use::of(mention) };
+    initializer.into_iter().flatten().map(through).collect()
 }
 
 fn has_index(mention: &Mention) -> bool {
@@ -549,6 +561,21 @@ mod tests {
         let function = "_ZN4Ring2atEi";
         let levels = [inside("return slot", function), calling("out[0]", function)];
         assert_eq!(resolved(text, &levels), [(1, "other".to_string())]);
+    }
+
+    #[test]
+    fn a_local_name_of_a_member_stands_for_it() {
+        let text = "struct Ring { float slot[8]; __device__ float at(int i) { float &one = slot[i & 7]; return one; } };\n\
+                    __global__ void k(float *out, int n) {\n  Ring one, other;\n  out[0] = other.at(n);\n}\n";
+        let method = "_ZN4Ring2atEi";
+        Scene::new(text).ask(|it| {
+            let access = it.computed_load(&[inside("return one", method), calling("out[0]", method)]);
+            let found = super::super::votes::resolve_access(&access, it.trees, &Known::default());
+            let [only] = found.as_slice() else { panic!("{} uses", found.len()) };
+            let uses: Vec<Vec<&str>> =
+                only.inner.iter().map(|one| one.all().map(|index| &text[index.clone()]).collect()).collect();
+            assert_eq!((only.mention.declaration.name.as_str(), uses), ("other", vec![vec!["i & 7"]]));
+        });
     }
 
     #[test]

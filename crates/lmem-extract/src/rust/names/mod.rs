@@ -370,16 +370,18 @@ impl<'a> Code<'a> {
         let (package, rest) = self.package_meant(file, qualifiers);
         let is_foreign = package != self.files[file].package;
         self.read_files_with(package, name);
-        let mut candidates =
-            if is_foreign { self.candidates_in(Some(package), name) } else { self.candidates(file, name) };
         let here = self.module_at(file, at);
         let (wanted, is_ours) = if is_foreign { (rest, true) } else { self.wanted(file, &here, qualifiers) };
-        let exact = |candidate: &Candidate| candidate.path == wanted;
+        let found = |within: Option<&[String]>| {
+            self.candidates_where(name, within, |index, of| {
+                of.package == package && (!of.is_isolated || (index == file && !is_foreign))
+            })
+        };
+        let mut candidates = found(Some(&wanted));
         let last = qualifiers.last().filter(|last| !matches!(last.as_str(), "crate" | "self" | "super"));
         let is_type = last.is_some_and(|last| last.starts_with(char::is_uppercase));
-        if candidates.iter().any(exact) {
-            candidates.retain(exact);
-        } else {
+        if candidates.is_empty() {
+            candidates = found(None);
             // Possibly re-exported by a `pub use` that is not visible: accepted only if the rest is unambiguous.
             candidates.retain(|candidate| matches!(candidate.value, Value::Expression(_)));
             if is_type || !is_ours {
@@ -474,19 +476,20 @@ impl<'a> Code<'a> {
         self.modules.contains(&(self.files[file].package, name.to_string()))
     }
 
-    fn candidates(&self, from: usize, name: &str) -> Vec<Candidate> {
-        let package = self.files[from].package;
-        self.candidates_where(name, |index, file| file.package == package && (index == from || !file.is_isolated))
-    }
-
     /// Items with a name in a package, or in all packages.
     fn candidates_in(&self, package: Option<Option<usize>>, name: &str) -> Vec<Candidate> {
-        self.candidates_where(name, |_, file| {
+        self.candidates_where(name, None, |_, file| {
             !file.is_isolated && package.is_none_or(|package| package == file.package)
         })
     }
 
-    fn candidates_where(&self, name: &str, is_reachable: impl Fn(usize, &CodeFile) -> bool) -> Vec<Candidate> {
+    /// Items with a name, or those that exactly the modules and the type `within` are around.
+    fn candidates_where(
+        &self,
+        name: &str,
+        within: Option<&[String]>,
+        is_reachable: impl Fn(usize, &CodeFile) -> bool,
+    ) -> Vec<Candidate> {
         let of_file = |(index, file): (usize, &'_ CodeFile)| {
             let candidate = |binding: &Binding| Candidate {
                 file: index,
@@ -496,7 +499,12 @@ impl<'a> Code<'a> {
                 value: binding.value.clone(),
                 at: binding.visible.start,
             };
-            let items = file.rust.items(name).filter(|binding| !self.is_template(index, binding.visible.start));
+            let items = match within.map(|within| within.strip_prefix(file.module.as_slice())) {
+                None => file.rust.items(name).collect(),
+                Some(Some(container)) => file.rust.items_within(name, container),
+                Some(None) => Vec::new(),
+            };
+            let items = items.into_iter().filter(|binding| !self.is_template(index, binding.visible.start));
             items.map(candidate).collect::<Vec<_>>()
         };
         self.files.iter().enumerate().filter(|(index, file)| is_reachable(*index, file)).flat_map(of_file).collect()

@@ -18,6 +18,8 @@ pub(super) struct Index {
     pub definitions: Nest,
     /// For names with many bindings.
     pub bindings: BTreeMap<String, Nest>,
+    /// Items with such a name by the modules and the type around them: their numbers among its bindings.
+    pub items: BTreeMap<String, BTreeMap<Vec<String>, Vec<usize>>>,
     /// Local variables by the start of their function's body: their name, and their number among its bindings.
     pub locals: BTreeMap<usize, Vec<(String, usize)>>,
     /// Structure expressions by name, and those of `Self` by the type.
@@ -57,6 +59,10 @@ impl Index {
         for (name, bindings) in &file.bindings {
             if bindings.len() >= MIN_BINDINGS {
                 index.bindings.insert(name.clone(), Nest::of(bindings.iter().map(|binding| binding.visible.clone())));
+                let items = index.items.entry(name.clone()).or_default();
+                for (number, binding) in bindings.iter().enumerate().filter(|(_, binding)| !binding.is_local()) {
+                    items.entry(binding.container.clone()).or_default().push(number);
+                }
             }
             for (number, binding) in bindings.iter().enumerate() {
                 if let Some(function) = binding.local_to {

@@ -100,6 +100,17 @@ impl RustFile {
         self.bindings.get(name).into_iter().flatten().filter(|binding| binding.local_to.is_none())
     }
 
+    /// Items with this name that exactly these modules, and a type, are around.
+    pub fn items_within(&self, name: &str, container: &[String]) -> Vec<&Binding> {
+        match self.index.items.get(name) {
+            Some(items) => {
+                let numbers = items.get(container).into_iter().flatten();
+                numbers.filter_map(|number| self.bindings.get(name)?.get(*number)).collect()
+            }
+            None => self.items(name).filter(|binding| binding.container == container).collect(),
+        }
+    }
+
     /// Whether the file declares a trait with this name.
     pub fn has_trait(&self, name: &str) -> bool {
         self.owners.iter().any(|(_, owner)| owner.is_trait && owner.name == name)

@@ -211,7 +211,8 @@ fn other_packages_of_the_workspace_are_followed() {
 #[test]
 fn thousands_of_functions_are_followed_in_linear_time() {
     let kernel = |number: usize| format!("\"__global__ void k{number}() {{}}\"");
-    let shapes: [&dyn Fn(usize) -> String; 5] = [
+    let shapes: [&dyn Fn(usize) -> String; 6] = [
+        &|n| format!("mod m{n} {{ pub const SRC: &str = {}; }} fn g{n}() {{ compile_ptx(m{n}::SRC); }}\n", kernel(n)),
         &|n| format!("fn f{n}(s: &str) {{ compile_ptx(s); }} fn g{n}() {{ f{n}({}) }}\n", kernel(n)),
         &|n| {
             format!("mod m{n} {{ pub fn go(s: &str) {{ compile_ptx(s); }} }} fn g{n}() {{ m{n}::go({}) }}\n", kernel(n))

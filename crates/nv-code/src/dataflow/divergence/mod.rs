@@ -8,13 +8,17 @@
 //! in a loop.
 
 mod exits;
+mod frame;
 mod joins;
 mod level;
 mod warp;
 
+use std::collections::HashMap;
+
 use ptx_syntax::{AddressBase, Graph, Instruction, Modifier, Opcode, Operand, ParameterPlace, Reg, SpecialRegister};
 
 use self::exits::{Exits, Taken, left};
+use self::frame::Frame;
 use self::joins::Joins;
 use super::loops::PtxLoops;
 use super::reaching::{ByRegister, Reaching};
@@ -31,14 +35,42 @@ pub struct Divergence {
     levels: Vec<Level>,
     exits: Exits,
     warps: Warps,
+    /// By load from local memory: what it reads at an address that is the same in all threads, where that can be told.
+    private: HashMap<usize, Level>,
 }
 
 impl Divergence {
     pub fn new(function: &PtxFunction, loops: &PtxLoops, reaching: &Reaching<'_>, uses: &ByRegister) -> Self {
+        let frame = Frame::of(function, reaching.graph(), uses);
+        let uniform = frame.iter().flat_map(|frame| frame.uniform_loads().map(|at| (at, Level::Same)));
+        let private: HashMap<usize, Level> = uniform.collect();
+        let found = Self::with(private.clone(), function, loops, reaching, uses);
+        let Some(frame) = frame else { return found };
+        // Values may come from the frame and go back to it, as in a sort: that they differ is assumed, and must hold.
+        let assumed = frame.divergent_loads(function, &|register| found.level(register));
+        if assumed.is_empty() {
+            return found;
+        }
+        let assumed = assumed.into_iter().map(|at| (at, Level::Differs));
+        let more = Self::with(private.into_iter().chain(assumed).collect(), function, loops, reaching, uses);
+        match frame.is_all_divergent(function, &|register| more.level(register)) {
+            true => more,
+            false => found,
+        }
+    }
+
+    fn with(
+        private: HashMap<usize, Level>,
+        function: &PtxFunction,
+        loops: &PtxLoops,
+        reaching: &Reaching<'_>,
+        uses: &ByRegister,
+    ) -> Self {
         let mut found = Self {
             levels: vec![Level::Same; function.registers.len()],
             exits: Exits::new(loops),
             warps: Warps::new(function, reaching),
+            private,
         };
         let joins = Joins::new(function, reaching, uses);
         let mut search = Search {
@@ -83,6 +115,12 @@ impl Divergence {
     /// Whether it does so in blocks of most shapes, where the shape of the block is not known.
     pub fn may_be_number_of_warp(&self, at: usize) -> bool {
         self.warps.may_be_number_of_warp(at)
+    }
+
+    /// Whether what a load from local memory reads differs, if its address is the same in all threads; `None` where that
+    /// cannot be told.
+    pub fn of_private(&self, load: usize) -> Option<bool> {
+        self.private.get(&load).and_then(|level| level.differs())
     }
 
     /// Temporal divergence: whether instruction `at` may read a value that threads computed in different iterations of
@@ -191,7 +229,9 @@ impl Search<'_> {
                 false => Level::Unknown,
             },
             // Local memory is private: the same position may hold equal values although other data next to it differ.
-            Opcode::Ld if instruction.has(Modifier::Local) => operands().max(Level::Unknown),
+            Opcode::Ld if instruction.has(Modifier::Local) => {
+                operands().max(found.private.get(&at).copied().unwrap_or(Level::Unknown))
+            }
             Opcode::Atom | Opcode::Elect => Level::Differs,
             Opcode::Match if !instruction.has(Modifier::All) => Level::Differs,
             // The set of active threads may differ between threads that do not run at the same time.
@@ -481,9 +521,8 @@ mod tests {
         let found: Vec<_> = found.collect();
         assert_eq!(found.len(), 13);
         for (name, uniformity) in found {
-            // What the sort compares was read from local memory, which may hold equal values.
-            let expected = if name == "sorted" { None } else { Some(Uniformity::PerThread) };
-            assert_eq!(uniformity, expected, "{name}");
+            // What the sort compares was read from local memory, to which nothing goes but what each thread loads.
+            assert_eq!(uniformity, Some(Uniformity::PerThread), "{name}");
         }
     }
 

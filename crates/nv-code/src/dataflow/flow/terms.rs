@@ -150,7 +150,7 @@ impl Flow<'_> {
             Opcode::Ld | Opcode::Ldu => {
                 // Local memory is private: threads may read different values at the same address.
                 let is_local = instruction.has(Modifier::Local);
-                let divergent = (!is_local).then_some(false);
+                let divergent = if is_local { self.divergence().of_private(definition) } else { Some(false) };
                 let loaded = Provenance { loaded_elsewhere: !is_local, divergent, ..loaded_elsewhere() };
                 sources.merge(term.seen_as(loaded));
                 let base = instruction.operands.iter().find_map(address_register);
