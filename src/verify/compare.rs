@@ -51,6 +51,9 @@ pub enum Fault {
     Missing,
     #[error("does not reduce local memory, or turns it into spills")]
     NoGain,
+    /// For an edit of several variables.
+    #[error("no better than the edit of one variable alone")]
+    NoBetter,
     /// The next candidate may leave none.
     #[error("some spills remain")]
     SpillsLeft,
@@ -81,6 +84,11 @@ impl Fault {
     /// Whether the approach itself does not help, not only these edits.
     pub fn is_of_the_idea(&self) -> bool {
         self.is_of_any_block() || matches!(self, Self::SharedSize(..) | Self::OtherFunction(_))
+    }
+
+    /// Whether an edit only costs more than it gains alone: with those for other variables, it may gain.
+    pub fn is_of_cost(&self) -> bool {
+        matches!(self, Self::NoGain | Self::Minor | Self::Work(..) | Self::Slower(_) | Self::Doubtful)
     }
 
     /// Whether another size of the block would not help either: a thread takes as much room in each.

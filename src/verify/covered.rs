@@ -64,7 +64,8 @@ fn covering(diagnostic: &Diagnostic, other: &Diagnostic) -> Option<Suggestion> {
     ends_all(&verification).then(|| Suggestion { verification: Some(verification), ..theirs.clone() })
 }
 
-fn ends_all(verification: &Verification) -> bool {
+/// Whether no local memory is left.
+pub(super) fn ends_all(verification: &Verification) -> bool {
     let is_ended = |kernel: &VerifiedKernel| kernel.after.usage.stack_frame == 0 && kernel.after.usage.spilled() == 0;
     !verification.kernels.is_empty() && verification.kernels.iter().all(is_ended)
 }

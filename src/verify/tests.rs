@@ -117,11 +117,24 @@ fn proven(edits: &[&str]) -> (Diagnostic, Tally) {
 
 fn proven_within(edits: &[&str], compilations: u64) -> (Diagnostic, Tally) {
     let file = SourceFile::from_text("a.cu", TEXT);
+    let source = Compiler { comparer: Comparer::default(), original: Original::of(&artifacts()) };
+    let mut diagnostics = [diagnostic(&file, edits)];
+    let tally = prove_with(&source, &file, &mut diagnostics, compilations);
+    let [diagnostic] = diagnostics;
+    (diagnostic, tally)
+}
+
+fn prove_with(
+    source: &dyn OverlaySource,
+    file: &Arc<SourceFile>,
+    diagnostics: &mut [Diagnostic],
+    compilations: u64,
+) -> Tally {
     let unit = TranslationUnit {
         name: "a.cu".into(),
         package: None,
         base: ".".into(),
-        code: UnitCode::CudaFile { file: Arc::clone(&file), flags: NvccFlags::new(Vec::new(), FlagOrigin::Config) },
+        code: UnitCode::CudaFile { file: Arc::clone(file), flags: NvccFlags::new(Vec::new(), FlagOrigin::Config) },
         use_site: None,
         included_at: None,
         launches: Vec::new(),
@@ -148,19 +161,15 @@ fn proven_within(edits: &[&str], compilations: u64) -> (Diagnostic, Tally) {
         before: &before,
         cost: 1,
     };
-    let source = Compiler { comparer: Comparer::default(), original: Original::of(&artifacts()) };
     let prover = Prover {
         subjects: &Subjects::new(vec![subject]),
-        source: &source,
+        source,
         root: Path::new(""),
         threads: 1,
         budget: &Budget::new(compilations),
         watcher: &Silent,
     };
-    let mut diagnostics = [diagnostic(&file, edits)];
-    let tally = prove(&mut diagnostics, &prover);
-    let [diagnostic] = diagnostics;
-    (diagnostic, tally)
+    prove(diagnostics, &prover)
 }
 
 #[test]
@@ -192,4 +201,91 @@ fn a_kernel_without_a_compared_edit_is_run_alone() {
     assert!(share(proven(&[])).is_some_and(|share| (500..1000).contains(&share)), "spills take most of the time");
     assert_eq!(share(proven(&[])), share(proven(&["n + n"])));
     assert_eq!(share(proven_within(&[], 0)), None);
+}
+
+/// Compiles texts in which each edit that is listed ends so many bytes of the frame, and all of them so many.
+struct Frames {
+    each: &'static [(&'static str, u64)],
+    all: u64,
+}
+
+impl OverlaySource for Frames {
+    fn measure(&self, overlay: &Overlay<'_>, _: &Target) -> Result<Measured, Box<Failure>> {
+        let has = |word: &str| overlay.texts().iter().any(|(_, text)| text.contains(word));
+        let found: Vec<u64> = self.each.iter().filter(|(word, _)| has(word)).map(|(_, ended)| *ended).collect();
+        let is_all = found.len() == self.each.len();
+        Ok(measured(16 - if is_all { self.all } else { found.into_iter().sum() }))
+    }
+}
+
+/// Two variables of a kernel, each with an edit of its own, and what is kept of them.
+fn pair(each: &'static [(&'static str, u64)], all: u64, edits: [(&str, &str); 2]) -> (Vec<Diagnostic>, Tally) {
+    let file = SourceFile::from_text("a.cu", TEXT);
+    let of = |name: &str, (replaced, text): (&str, &str)| {
+        let start = TEXT.find(replaced).unwrap();
+        let mut diagnostic = diagnostic(&file, &[]);
+        diagnostic.evidence.as_mut().unwrap().variable = Some(name.to_string());
+        let span = Span::new(&file, start..start + replaced.len());
+        let edit = Edit { context: span.clone(), span, replacement: text.to_string() };
+        let title = format!("keep `{name}` elsewhere");
+        diagnostic.suggestions.push(Suggestion::new(title, Applicability::MachineApplicable, vec![edit]));
+        diagnostic
+    };
+    let mut diagnostics = vec![of("a", edits[0]), of("b", edits[1])];
+    let tally = prove_with(&Frames { each, all }, &file, &mut diagnostics, 9);
+    (diagnostics, tally)
+}
+
+fn shown(diagnostics: &[Diagnostic]) -> Vec<Vec<(&str, usize)>> {
+    let mut shown: Vec<Vec<(&str, usize)>> = Vec::new();
+    for diagnostic in diagnostics {
+        let suggestions = diagnostic.suggestions.iter();
+        shown.push(suggestions.map(|suggestion| (suggestion.title.as_str(), suggestion.edits.len())).collect());
+    }
+    shown
+}
+
+const APART: [(&str, &str); 2] = [("n * 3", "n + n + n"), ("threadIdx.x", "threadIdx.x + 0")];
+const BOTH: (&str, usize) = ("keep each of `a` and `b` elsewhere", 2);
+
+#[test]
+fn variables_that_share_a_frame_are_edited_as_one() {
+    // Alone, each edit leaves all, or half of it.
+    const EACH: [[(&str, u64); 2]; 3] =
+        [[("n + n + n", 0), ("x + 0", 0)], [("n + n + n", 8), ("x + 0", 8)], [("n + n + n", 0), ("x + 0", 8)]];
+    for each in &EACH {
+        let (diagnostics, tally) = pair(each, 16, APART);
+        assert_eq!(shown(&diagnostics), [vec![BOTH], vec![BOTH]], "{each:?}");
+        assert_eq!(tally.compilations, 3);
+        let left =
+            |it: &Diagnostic| it.suggestions[0].verification.as_ref().unwrap().kernels[0].after.usage.stack_frame;
+        assert!(diagnostics.iter().all(|diagnostic| left(diagnostic) == 0));
+    }
+}
+
+#[test]
+fn an_edit_of_two_variables_must_be_better_than_one_alone() {
+    const EACH: &[(&str, u64)] = &[("n + n + n", 8), ("x + 0", 8)];
+    let (diagnostics, tally) = pair(EACH, 8, APART);
+    assert_eq!(shown(&diagnostics), [[("keep `a` elsewhere", 1)], [("keep `b` elsewhere", 1)]]);
+    assert_eq!((tally.compilations, tally.refuted.len()), (3, 1));
+    assert!(matches!(tally.refuted[0].1, Fault::NoBetter));
+    // One alone ends all: the other variable needs no edit.
+    const ONE: &[(&str, u64)] = &[("n + n + n", 16), ("x + 0", 8)];
+    let (diagnostics, tally) = pair(ONE, 16, APART);
+    assert_eq!(shown(&diagnostics), [[("keep `a` elsewhere", 1)], [("keep `a` elsewhere", 1)]]);
+    assert_eq!(tally.compilations, 2);
+    // What is tried in vain is said.
+    const NONE: &[(&str, u64)] = &[("n + n + n", 0), ("x + 0", 0)];
+    let (diagnostics, _) = pair(NONE, 0, APART);
+    assert!(diagnostics.iter().all(|diagnostic| diagnostic.suggestions.is_empty()));
+    assert!(diagnostics[0].notes[0].contains("keep each of `a` and `b` elsewhere (does not reduce"), "{diagnostics:?}");
+}
+
+#[test]
+fn edits_of_one_place_are_not_made_into_one() {
+    const EACH: &[(&str, u64)] = &[("n + n + n", 8), ("n + 2", 8)];
+    let (diagnostics, tally) = pair(EACH, 16, [("n * 3", "n + n + n"), ("n * 3", "n + 2 * n")]);
+    assert_eq!(shown(&diagnostics), [[("keep `a` elsewhere", 1)], [("keep `b` elsewhere", 1)]]);
+    assert_eq!(tally.compilations, 2);
 }

@@ -1,0 +1,42 @@
+//! What a suggestion for several variables says.
+
+/// The title of one suggestion, from the variables and the titles of their own: once, if they say the same of each.
+pub fn title(parts: &[(&str, &str)]) -> String {
+    let quoted = |name: &str| format!("`{name}`");
+    let Some((first, title)) = parts.first() else { return String::new() };
+    let names = listed(&parts.iter().map(|(name, _)| quoted(name)).collect::<Vec<_>>());
+    let general = |name: &str, title: &str| title.replace(&quoted(name), "`…`");
+    let are_equal = parts.iter().all(|(name, own)| general(name, own) == general(first, title));
+    match (are_equal, title.contains(&quoted(first))) {
+        (true, true) => title.replacen(&quoted(first), &format!("each of {names}"), 1),
+        (true, false) => format!("for each of {names}, {title}"),
+        (false, _) => together(parts),
+    }
+}
+
+/// What is done to each, then once what holds for several: `replace 256 by your largest block size`.
+fn together(parts: &[(&str, &str)]) -> String {
+    let (mut clauses, mut conditions): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
+    for (name, title) in parts {
+        let mut of_title = title.split("; ");
+        let what = of_title.next().unwrap_or_default();
+        let is_named = what.contains(&format!("`{name}`"));
+        clauses.push(if is_named { what.to_string() } else { format!("for `{name}`, {what}") });
+        for condition in of_title {
+            if !conditions.contains(&condition) {
+                conditions.push(condition);
+            }
+        }
+    }
+    let conditions = conditions.into_iter().map(str::to_string);
+    format!("together: {}", clauses.into_iter().chain(conditions).collect::<Vec<_>>().join("; "))
+}
+
+/// `a, b and c`
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => only.clone(),
+        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
+    }
+}
