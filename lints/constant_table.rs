@@ -34,7 +34,8 @@
 //! ## Related lints
 //! `dynamic_index`, `rolled_loop`
 
-use cuda_syntax::tree::{access_path, enclosing_function, role};
+use cuda_syntax::ast::{Kind, Node};
+use cuda_syntax::tree::{access_path, enclosing_function, resolve, role};
 use lmem_base::diagnostic::{Applicability, Suggestion, Uniformity};
 use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
@@ -43,6 +44,7 @@ use nv_code::AccessKind;
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
 use crate::rewrite::facts::sites::{declaration_at, located};
+use crate::rewrite::select::{self, FORMS};
 use crate::rewrite::static_table;
 
 pub(crate) static LINT: Lint = Lint {
@@ -72,6 +74,13 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     Some(match copied_from {
         Some(source) => finding.help(advice_for_copy(&demangle(source), read)),
         None if is_written_elsewhere(object) => finding.help(advice_beside_writes(object)),
+        None if holds_shared_addresses(object) => {
+            let finding = finding.help(
+                "index one `__shared__` array in place of pointers to several: addresses of shared memory cannot be \
+                 values of a `static` or `__constant__` table",
+            );
+            finding.suggest(select::suggestion(object, FORMS[0]))
+        }
         None => finding
             .help(advice(object, read, *is_computed))
             .suggest(make_static(object))
@@ -105,6 +114,25 @@ fn is_written_elsewhere(object: &StackObject) -> bool {
         let own = all.iter().find(|declaration| declaration.range.0 == offset)?;
         let mut names = tree.names_of(function, &all, own).into_iter();
         Some(names.any(|name| role(access_path(name)).1 && tree.is_skipped(name)))
+    };
+    found().unwrap_or(false)
+}
+
+/// Whether the initializer names a variable in shared memory of the same function, whose address no table outside of
+/// the block may hold.
+fn holds_shared_addresses(object: &StackObject) -> bool {
+    let found = || {
+        let (tree, offset) = located(object, &object.variable.as_ref()?.span)?;
+        let function = enclosing_function(tree.node_at(offset)?)?;
+        let all = tree.declarations(function);
+        let (start, end) = all.iter().find(|declaration| declaration.range.0 == offset)?.initializer?;
+        let initializer = tree.root()?.named_descendant_for_byte_range(start, end)?;
+        let is_shared = |name: Node<'_>| {
+            let own = resolve(&all, tree.slice(name), name.start_byte())?;
+            let statement = tree.node_at(own.range.0)?.enclosing(Kind::Declaration)?;
+            Some(tree.text().get(statement.start_byte()..own.range.0)?.contains("__shared__"))
+        };
+        Some(tree.identifiers(initializer).into_iter().any(|name| is_shared(name).unwrap_or(false)))
     };
     found().unwrap_or(false)
 }

@@ -50,7 +50,8 @@
 //! `__device__` function, because other kernels may call the function. Each thread uses only its own part, so no
 //! synchronization is needed. If every use is an element, the part is a column; a variable that methods and functions
 //! use as a whole becomes a row with the same name, a structure or an instance of a template if its default constructor
-//! does nothing. The programmer must judge: fewer blocks may be resident. All other remedies are advice.
+//! does nothing, or if it has no destructor: each thread then constructs its object in its row. The programmer must
+//! judge: fewer blocks may be resident. All other remedies are advice.
 //!
 //! ## When it is wrong
 //! A uniform index costs little where arithmetic hides the loads, and an array that few threads reach costs nothing:

@@ -29,9 +29,12 @@
 //!
 //! ## Fix safety
 //! Unrolling a loop with a known trip count keeps the meaning. A guard instead of a run-time bound is offered only where
-//! each round accesses the element of its number, or ends before it does anything: then a round beyond the array was
-//! undefined. A loop that looks for an end, or counts what does not fit, has such rounds. A condition on a sum of thread indices and
-//! multiples of the counter counts as a bound if the sum rises and cannot overflow. `memcpy` and `memset` of a run-time length
+//! each round accesses the element of its number, or has no effect: then a round beyond the array was
+//! undefined. A loop that looks for an end, or counts what does not fit, has such rounds, unless the text before it shows
+//! that the bound is not beyond the array: `min(n, 16)`, a `return` for larger ones, an earlier loop that accesses an
+//! element in each round. A condition on a sum of thread indices and
+//! multiples of the counter counts as a bound if the sum rises and cannot overflow. Where the counter is used behind the
+//! loop, where the bound changes in it, or where the body counts, the extent is a second condition. `memcpy` and `memset` of a run-time length
 //! become guarded loops only if the other side has elements of the same type. If unrolling does not help, a kernel's
 //! own array may be moved to shared memory, with one column per thread: see `dynamic_index`.
 //!

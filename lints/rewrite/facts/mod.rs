@@ -4,6 +4,7 @@ pub mod accessed;
 pub mod callees;
 pub mod classes;
 pub mod constness;
+pub mod destruction;
 pub mod evaluation;
 pub mod integers;
 pub mod linkage;

@@ -21,7 +21,12 @@ pub fn is_plain(tree: &SyntaxTree, type_text: &str, argument: &dyn Fn(&str) -> O
 
 /// The alignment of a trivially default-constructible type, if the text shows it.
 pub fn alignment(tree: &SyntaxTree, type_text: &str, argument: &dyn Fn(&str) -> Option<String>) -> Option<u64> {
-    is_plain(tree, type_text, argument).then(|| alignment_within(tree, type_text, argument, MAX_STEPS))?
+    is_plain(tree, type_text, argument).then(|| alignment_of(tree, type_text, argument))?
+}
+
+/// The alignment of a type, if the text shows it; it may have constructors.
+pub fn alignment_of(tree: &SyntaxTree, type_text: &str, argument: &dyn Fn(&str) -> Option<String>) -> Option<u64> {
+    alignment_within(tree, type_text, argument, MAX_STEPS)
 }
 
 fn name_of(type_text: &str) -> String {

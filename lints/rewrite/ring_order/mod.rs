@@ -31,7 +31,8 @@ use super::select::{FORMS, Form, selection};
 use super::unroll::Unrolled;
 use super::unroll::body::is_inevitable;
 use super::unroll::bound::largest;
-use super::unroll::for_loop::{ForLoop, for_loops, step};
+use super::unroll::for_loop::{ForLoop, for_loops};
+use super::unroll::header::step;
 
 /// Makes loops over a ring visit the elements in index order. Other accesses with a computed index become selects.
 pub fn suggestions(object: &StackObject) -> Vec<Suggestion> {

@@ -6,8 +6,8 @@
 //! conflicts where an element is a word, and few where it is not. A row has only the alignment of its type. A cast to a type with a larger alignment is refused, because
 //! only the compiler guaranteed that alignment for the variable.
 
-use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::identifiers::fresh;
+use cuda_syntax::ast::{Call, Field, Kind, Node};
+use cuda_syntax::identifiers::{fresh, identifiers};
 use cuda_syntax::tree::{enclosing_function, first_statement};
 use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::Edit;
@@ -17,6 +17,7 @@ use super::alignment::may_lie_anywhere;
 use super::columns::{loops_over, zero};
 use super::declaration::{BlockThreads, Declared, PrivateVariable, declared, is_type_asked};
 use crate::rewrite::facts::classes::is_copied_plainly;
+use crate::rewrite::facts::destruction::is_destroyed_plainly;
 use crate::rewrite::facts::named_type::named_type;
 use crate::rewrite::facts::plain_type;
 
@@ -254,9 +255,45 @@ impl Row<'_> {
     fn of_object(&self, bytes: u64, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<String>> {
         let Self { tree, declared, threads, type_text } = self;
         let (name, block) = (self.name(), self.block());
-        let mut lines = object_lines(tree, name, (type_text, bytes), &block, threads, argument)?;
-        lines.extend(self.assigned(declared.initializer)?);
-        Some(lines)
+        let assigned = || {
+            let mut lines = object_lines(tree, name, (type_text, bytes), &block, threads, argument)?;
+            lines.extend(self.assigned(declared.initializer)?);
+            Some(lines)
+        };
+        assigned().or_else(|| self.of_constructed(bytes, argument))
+    }
+
+    /// Rows of bytes, in which each thread constructs its object: shared memory runs no constructors.
+    fn of_constructed(&self, bytes: u64, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<String>> {
+        let Self { tree, declared, threads, type_text } = self;
+        let (name, block) = (self.name(), self.block());
+        let is_of_text = |word: &str| identifiers(tree.text()).any(|it| it == word);
+        // An allocation function of the user's would be called, and a destructor would not.
+        let has_own_new =
+            tree.is_declared_beside("operator") || (is_of_text("operator") && tree.text().contains("operator new"));
+        let is_alone = !type_text.split_whitespace().any(|word| matches!(word, "const" | "volatile" | "static"));
+        if has_own_new || !is_alone || !is_destroyed_plainly(tree, type_text, argument) {
+            return None;
+        }
+        let alignment = plain_type::alignment_of(tree, type_text, argument)?;
+        // Rows of an odd number of words, as for objects without constructors.
+        let gap = if (bytes / alignment) % 2 == 1 { String::new() } else { format!(" + alignof({type_text})") };
+        let arguments = match declared.initializer {
+            None => String::new(),
+            Some(value) if matches!(value.kind(), Kind::InitializerList | Kind::ArgumentList) => {
+                words_of(tree.slice(value))
+            }
+            Some(value) => {
+                let call =
+                    Call::of(value).filter(|call| call.function().is_some_and(|it| tree.slice(it) == *type_text))?;
+                words_of(tree.slice(call.argument_list()?))
+            }
+        };
+        let (count, own) = (threads.count, threads.own);
+        Some(vec![
+            format!("__shared__ alignas({type_text}) unsigned char {block}[{count}][sizeof({type_text}){gap}];"),
+            format!("{type_text} &{name} = *new ({block}[{own}]) {type_text}{arguments};"),
+        ])
     }
 
     /// The first value of a structure, as an assignment.
@@ -479,6 +516,27 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
     }
 
     #[test]
+    fn objects_with_constructors_are_constructed_in_their_rows() {
+        for (declared, type_text, arguments) in [
+            ("Stack<8> w;", "Stack<8>", ""),
+            ("Counted w;", "Counted", ""),
+            ("List<3, Counted> w;", "List<3, Counted>", ""),
+            ("Copied w{};", "Copied", "{}"),
+            ("Own w = Own(2);", "Own", "(2)"),
+            ("Own w = {2};", "Own", "{2}"),
+            ("Own w(n, 2);", "Own", "(n, 2)"),
+        ] {
+            let row = format!("__shared__ alignas({type_text}) unsigned char w_of_block[256][sizeof({type_text})];");
+            let own = format!("{type_text} &w = *new (w_of_block[threadIdx.x]) {type_text}{arguments};");
+            assert_eq!(
+                rows(&format!("{declared} read(&w, n);")),
+                Some(format!("{row} {own} read(&w, n);")),
+                "{declared}"
+            );
+        }
+    }
+
+    #[test]
     fn variables_beside_it_keep_their_order() {
         let edited = rows("int a = n, w[3], b = a + 1;");
         let row = "__shared__ int w_of_block[256][3]; auto &w = w_of_block[threadIdx.x];";
@@ -509,15 +567,10 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
             "auto w = a[n];",
             "struct { int a[4]; } w; f(w);",
             "Guard w; f(w);",
-            // Constructors, which shared memory does not run.
-            "Stack<8> w; f(w);",
-            "Counted w; f(w);",
-            "List<3, Counted> w; f(w);",
             // An assignment that does something else.
             "Copied w = a[n]; f(w);",
-            "Copied w{}; f(w);",
-            "Own w = Own(2); f(w);",
-            "Own w = {2}; f(w);",
+            // A constructor that is explicit would run where the copy has none.
+            "Stack<8> w = n; f(w);",
             "State w(a, n); f(w);",
             "int w[4] /* four */; f(w);",
             "int w[4] = {1}; f(w);",

@@ -48,7 +48,7 @@ fn full_expression<'t>(used: Node<'t>, body: Node<'t>) -> Option<Node<'t>> {
 }
 
 /// Whether a loop's body may be entered other than from its start: by `goto`, or by a `switch` around the loop.
-fn has_entries(body: Node<'_>) -> bool {
+pub(super) fn has_entries(body: Node<'_>) -> bool {
     let is_outside = |node: &Node<'_>| !body.byte_range().contains(&node.start_byte());
     let jumps = enclosing_function(body)
         .is_none_or(|function| function.descendants().any(|it| it.kind() == Kind::GotoStatement && is_outside(&it)));
@@ -60,7 +60,7 @@ fn has_entries(body: Node<'_>) -> bool {
 }
 
 /// A statement without effects except ending the iteration: `if (x > y) break;`, `const float v = in[i];`.
-fn is_idle(tree: &SyntaxTree, statement: Node<'_>, harmless: &[Kind]) -> bool {
+pub(super) fn is_idle(tree: &SyntaxTree, statement: Node<'_>, harmless: &[Kind]) -> bool {
     match statement.kind() {
         Kind::BreakStatement | Kind::ContinueStatement => harmless.contains(&statement.kind()),
         Kind::Declaration => {
@@ -85,7 +85,7 @@ fn is_idle(tree: &SyntaxTree, statement: Node<'_>, harmless: &[Kind]) -> bool {
 }
 
 /// Whether an expression is evaluated in each iteration that reaches it.
-fn is_unconditional(tree: &SyntaxTree, used: Node<'_>, body: Node<'_>) -> bool {
+pub(super) fn is_unconditional(tree: &SyntaxTree, used: Node<'_>, body: Node<'_>) -> bool {
     let mut node = used;
     while node != body {
         let Some(parent) = node.parent() else { return false };
@@ -123,7 +123,7 @@ fn is_unconditional(tree: &SyntaxTree, used: Node<'_>, body: Node<'_>) -> bool {
 }
 
 /// Statements in a loop's body that may end it, or an iteration, early.
-fn exits<'t>(tree: &SyntaxTree, body: Node<'t>) -> Vec<Node<'t>> {
+pub(super) fn exits<'t>(tree: &SyntaxTree, body: Node<'t>) -> Vec<Node<'t>> {
     const EXITS: [Kind; 5] = [
         Kind::BreakStatement,
         Kind::ContinueStatement,
@@ -136,4 +136,24 @@ fn exits<'t>(tree: &SyntaxTree, body: Node<'t>) -> Vec<Node<'t>> {
         EXITS.contains(&node.kind()) || is_ending(called) || node.is_assembly()
     };
     body.descendants().filter(is_exit).collect()
+}
+
+/// The expression in the parentheses of an `if`; `None` where it declares something.
+pub(super) fn condition_of(statement: Node<'_>) -> Option<Node<'_>> {
+    let clause = statement.field(Field::Condition)?;
+    let only = only_child(clause).filter(|_| clause.kind() == Kind::ConditionClause)?;
+    (only.kind() != Kind::Declaration).then_some(only)
+}
+
+/// The only part of a node.
+pub(super) fn only_child(node: Node<'_>) -> Option<Node<'_>> {
+    let mut parts = node.parts();
+    parts.next().filter(|_| parts.next().is_none())
+}
+
+/// Whether the declaration of a name makes a variable of its own each time.
+pub(super) fn is_automatic(tree: &SyntaxTree, name: usize) -> bool {
+    let declaration = tree.node_at(name).and_then(|node| node.enclosing(Kind::Declaration));
+    let head = declaration.and_then(|it| tree.text().get(it.start_byte()..name)).unwrap_or("static");
+    !["static", "__shared__", "extern", "thread_local", "__constant__"].iter().any(|word| head.contains(word))
 }

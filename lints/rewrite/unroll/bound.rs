@@ -2,9 +2,10 @@
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Binary, Field, Kind, Member, Node};
-use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
+use cuda_syntax::tree::{DeclarationKind, access_path, enclosing_function, resolve, role};
 
-use super::for_loop::{start_before, step};
+use super::body::is_automatic;
+use super::header::{start_before, step};
 use crate::rewrite::facts::integers::{is_int, plain_words};
 use crate::rewrite::facts::steady::{is_reachable, is_steady, keeps_first_value, may_write};
 
@@ -51,6 +52,11 @@ pub(super) fn open_bound<'t>(
     }
     match (step(tree, update)?, constant(start)) {
         (1.., Some(0..)) => is_steady_bound(tree, condition, body, counter).then_some(Bound::Upper),
+        // In a triangular nest: each copy of the loop has its start.
+        (1.., None) if rises(tree, start) => {
+            let is_plain = condition.field(Field::Left).is_some_and(|left| tree.slice(left) == counter);
+            (is_plain && is_steady_bound(tree, condition, body, counter)).then_some(Bound::Upper)
+        }
         // With a larger step, starting at the last index would visit other elements.
         (-1, None) if kind == CounterKind::Int && initializer.is_some() => {
             let is_down = condition.kind() == Kind::BinaryExpression
@@ -62,6 +68,117 @@ pub(super) fn open_bound<'t>(
             is_down.then_some(Bound::Start(start))
         }
         _ => None,
+    }
+}
+
+/// Whether an expression is a sum of constants and induction variables of loops around, none of which is negative.
+fn rises(tree: &SyntaxTree, start: Node<'_>) -> bool {
+    let start = start.without_parentheses();
+    match start.kind() {
+        Kind::BinaryExpression => {
+            let parts = [start.field(Field::Left), start.field(Field::Right)];
+            start.operator() == Some("+") && parts.iter().all(|part| part.is_some_and(|part| rises(tree, part)))
+        }
+        Kind::Identifier if tree.value_of(start).is_none() => is_counted_up(tree, start),
+        _ => tree.value_of(start).is_some_and(|value| (0..=MOST_ROUNDS).contains(&value)),
+    }
+}
+
+/// Whether a name is the induction variable of a loop around, which starts at zero or above and counts up, or counts
+/// down to zero at least.
+fn is_counted_up(tree: &SyntaxTree, name: Node<'_>) -> bool {
+    let counter = tree.slice(name);
+    let found = || {
+        let all = tree.declarations(enclosing_function(name)?);
+        let own = resolve(&all, counter, name.start_byte()).filter(|own| own.type_text == "int")?;
+        let is_own =
+            |node: &Node<'_>| node.field(Field::Initializer).is_some_and(|it| it.byte_range().contains(&own.range.0));
+        let node = name.ancestors().filter(|it| it.kind() == Kind::ForStatement).find(is_own)?;
+        let value = node.field(Field::Initializer)?.field(Field::Declarator)?.field(Field::Value)?;
+        let (update, condition) = (node.field(Field::Update)?, node.field(Field::Condition)?);
+        let target = update.field(Field::Argument).or_else(|| update.field(Field::Left))?;
+        let is_not_negative = |node: Option<Node<'_>>| tree.value_of(node?).filter(|value| *value >= 0);
+        let is_bounded = match step(tree, update)? {
+            1.. => is_not_negative(Some(value)).is_some() || rises(tree, value),
+            _ => {
+                matches!(condition.operator()?, ">" | ">=")
+                    && tree.slice(condition.field(Field::Left)?) == counter
+                    && is_not_negative(condition.field(Field::Right)).is_some()
+            }
+        };
+        let body = node.field(Field::Body)?;
+        let is_kept = tree.slice(target) == counter
+            && !may_write(tree, body, counter)
+            && !is_reachable(tree, enclosing_function(name)?, counter);
+        Some(is_bounded && is_kept)
+    };
+    found().unwrap_or(false)
+}
+
+/// Whether only the header of a loop changes its induction variable, from a constant upwards.
+pub(super) fn rises_from_constant(tree: &SyntaxTree, node: Node<'_>, body: Node<'_>, counter: &str) -> bool {
+    let rises = || {
+        let initializer = node.field(Field::Initializer);
+        counter_kind(tree, node, initializer, counter)?;
+        let start = match initializer.map(|initializer| (initializer, initializer.kind())) {
+            Some((initializer, Kind::Declaration)) => initializer.field(Field::Declarator)?.field(Field::Value)?,
+            Some((initializer, Kind::AssignmentExpression)) => initializer.field(Field::Right)?,
+            Some(_) => return None,
+            None => start_before(tree, node, counter)?,
+        };
+        let update = node.field(Field::Update)?;
+        let target = update.field(Field::Argument).or_else(|| update.field(Field::Left))?;
+        let is_own = tree.slice(target) == counter
+            && !may_write(tree, body, counter)
+            && !is_reachable(tree, enclosing_function(node)?, counter);
+        let is_start = tree.value_of(start).is_some_and(|value| value >= 0);
+        let all = tree.declarations(enclosing_function(node)?);
+        let is_own = is_own && is_automatic(tree, resolve(&all, counter, body.start_byte())?.range.0);
+        Some(is_own && is_start && step(tree, update)? > 0)
+    };
+    rises().unwrap_or(false)
+}
+
+/// Whether a local integer starts at a constant before a loop, and all that the loop does to it is to count it up.
+pub(super) fn is_counted_in_body(tree: &SyntaxTree, node: Node<'_>, counter: &str) -> bool {
+    let counted = || {
+        let function = enclosing_function(node)?;
+        let header = node.field(Field::Initializer).filter(|_| declared_in_header(tree, node, counter).is_some());
+        counter_kind(tree, node, header, counter)?;
+        let all = tree.declarations(function);
+        let body = node.field(Field::Body)?;
+        let own = resolve(&all, counter, body.start_byte()).filter(|own| own.kind == DeclarationKind::Scalar)?;
+        let first = declared_in_header(tree, node, counter).or_else(|| start_before(tree, node, counter))?;
+        let start = tree.value_of(first).filter(|start| *start >= 0)?;
+        let is_step = |name: &Node<'_>| {
+            let whole = name.parent()?;
+            let target = whole.field(Field::Argument).or_else(|| whole.field(Field::Left))?;
+            Some(target == *name && step(tree, whole)? > 0)
+        };
+        let names = tree.names_of(node, &all, own);
+        let is_header = |name: &Node<'_>| name.start_byte() == own.range.0;
+        let mut writes = names.into_iter().filter(|name| role(access_path(*name)).1 && !is_header(name));
+        let is_counted = writes.next().is_some_and(|only| is_step(&only).unwrap_or(false)) && writes.next().is_none();
+        let is_own = is_automatic(tree, own.range.0) && !is_reachable(tree, function, counter);
+        Some(is_counted && is_own && start < MOST_ROUNDS)
+    };
+    counted().unwrap_or(false)
+}
+
+/// The first value of a variable that the header of a loop declares, beside others: `int i = t, k = 0`.
+fn declared_in_header<'t>(tree: &SyntaxTree, node: Node<'t>, counter: &str) -> Option<Node<'t>> {
+    let initializer = node.field(Field::Initializer).filter(|it| it.kind() == Kind::Declaration)?;
+    let mut declarators = initializer.fields(Field::Declarator);
+    let own = declarators.find(|it| it.field(Field::Declarator).is_some_and(|name| tree.slice(name) == counter))?;
+    own.field(Field::Value)
+}
+
+/// Whether the value that a loop leaves in its induction variable may be used.
+pub(super) fn is_used_behind(tree: &SyntaxTree, node: Node<'_>, counter: &str) -> bool {
+    match node.field(Field::Initializer).map(|initializer| (initializer, initializer.kind())) {
+        Some((_, Kind::Declaration)) => false,
+        Some((initializer, _)) => !is_counter_of_loops(tree, initializer, counter),
+        None => !is_counter_of(tree, node, counter),
     }
 }
 

@@ -1,15 +1,18 @@
-//! `for` loops that could be unrolled: their induction variable, and the place for the edit.
+//! Loops that could be unrolled: their induction variable, and the place for the edit.
 
 use std::ops::Range;
 use std::rc::Rc;
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::ast::{Binary, Field, Kind, Node};
 use cuda_syntax::identifiers::{identifiers, is_identifier_character};
 use lmem_base::diagnostic::Edit;
 use lmem_frame::{Access, Address, StackObject};
 
-/// A `for` loop in the source.
+use super::bound::is_counted_in_body;
+use super::header::{start_before, step};
+
+/// A `for` loop in the source; or a loop of any kind whose body counts a variable up.
 #[derive(Clone)]
 pub struct ForLoop {
     tree: Rc<SyntaxTree>,
@@ -20,6 +23,8 @@ pub struct ForLoop {
     /// The trip count, if the source determines it.
     pub rounds: Option<u32>,
     counter: String,
+    /// Whether the body counts, not the header: `while (n) { digit[k++] = n % 10; n /= 10; }`.
+    pub is_stepped: bool,
 }
 
 impl ForLoop {
@@ -44,8 +49,9 @@ impl ForLoop {
     }
 
     /// The enclosing loops that must be unrolled too, if the loop's bounds depend on their induction variables and
-    /// constants. Each copy of the loop then has a constant trip count.
-    pub fn enclosing(&self) -> Option<Vec<ForLoop>> {
+    /// constants. Each copy of the loop then has a constant trip count. `is_over` are the loops that are unrolled though
+    /// their trip counts are not known yet.
+    pub fn enclosing(&self, is_over: &dyn Fn(&ForLoop) -> bool) -> Option<Vec<ForLoop>> {
         let node = self.node()?;
         let initializer = node.field(Field::Initializer)?;
         let parts = [Some(initializer), node.field(Field::Condition), node.field(Field::Update)];
@@ -58,7 +64,8 @@ impl ForLoop {
                 continue;
             }
             let outer = around.iter().find(|outer| outer.counter == name)?;
-            let further = if outer.rounds.is_some() { Vec::new() } else { outer.enclosing()? };
+            let is_alone = outer.rounds.is_some() || is_over(outer);
+            let further = if is_alone { Vec::new() } else { outer.enclosing(is_over)? };
             for found in std::iter::once(outer.clone()).chain(further) {
                 if !enclosing.iter().any(|known| known.is_same(&found)) {
                     enclosing.push(found);
@@ -78,7 +85,7 @@ impl ForLoop {
 
     pub fn node(&self) -> Option<Node<'_>> {
         let mut node = self.tree.node_at(self.start)?;
-        while node.kind() != Kind::ForStatement || node.start_byte() != self.start {
+        while !node.kind().is_loop() || node.start_byte() != self.start {
             node = node.parent()?;
         }
         Some(node)
@@ -126,8 +133,29 @@ fn loops_of(object: &StackObject, access: &Access) -> Vec<ForLoop> {
         if !named.is_empty() {
             return named;
         }
+        let stepped = stepped_loop(object.tree(place), place.offset, &words);
+        if stepped.is_some() {
+            return stepped.into_iter().collect();
+        }
     }
     Vec::new()
+}
+
+/// The innermost loop around an offset, if its body counts one of the variables up.
+pub(super) fn stepped_loop(tree: &Rc<SyntaxTree>, offset: usize, words: &[&str]) -> Option<ForLoop> {
+    let is_end = |node: &Node<'_>| matches!(node.kind(), Kind::FunctionDefinition | Kind::LambdaExpression);
+    let mut around = tree.node_at(offset)?.ancestors().take_while(|node| !is_end(node));
+    let node = around.find(|node| node.kind().is_loop() && node.kind() != Kind::ForRangeLoop)?;
+    let counter = words.iter().find(|word| tree.is_plain(node) && is_counted_in_body(tree, node, word))?;
+    Some(ForLoop {
+        tree: Rc::clone(tree),
+        start: node.start_byte(),
+        pragma: unroll_pragma(tree, node),
+        // A loop whose header counts to a constant needs no other end.
+        rounds: counter_of(tree, node).and_then(|header| rounds(tree, node, tree.slice(header))),
+        counter: counter.to_string(),
+        is_stepped: true,
+    })
 }
 
 /// The editable `for` loops around an offset.
@@ -154,18 +182,23 @@ pub fn has_known_length(tree: &Rc<SyntaxTree>, offset: usize, counter: &str) -> 
 
 fn for_loop(tree: &Rc<SyntaxTree>, node: Node<'_>) -> Option<ForLoop> {
     let counter = tree.slice(counter_of(tree, node)?).to_string();
+    Some(ForLoop {
+        tree: Rc::clone(tree),
+        start: node.start_byte(),
+        pragma: unroll_pragma(tree, node),
+        rounds: rounds(tree, node, &counter),
+        counter,
+        is_stepped: false,
+    })
+}
+
+/// The directive before a loop that says how to unroll it.
+fn unroll_pragma(tree: &SyntaxTree, node: Node<'_>) -> Option<Range<usize>> {
     let is_pragma = |text: &str| text.strip_prefix('#').is_some_and(|rest| rest.trim_start().starts_with("pragma"));
     let pragma = node.prev_sibling().filter(|before| is_pragma(tree.slice(*before).trim_start()));
     let pragma = pragma.map(|pragma| pragma.byte_range()).or_else(|| pragma_above(tree, node));
     let pragma = pragma.or_else(|| tree.attribute_before(node.start_byte()));
-    let pragma = pragma.filter(|range| tree.text()[range.clone()].contains("unroll"));
-    Some(ForLoop {
-        tree: Rc::clone(tree),
-        start: node.start_byte(),
-        pragma,
-        rounds: rounds(tree, node, &counter),
-        counter,
-    })
+    pragma.filter(|range| tree.text()[range.clone()].contains("unroll"))
 }
 
 /// The variable that the loop initializer declares or assigns; without one, the variable that the header steps.
@@ -183,27 +216,6 @@ fn counter_of<'t>(tree: &SyntaxTree, node: Node<'t>) -> Option<Node<'t>> {
     (target.kind() == Kind::Identifier).then_some(target)
 }
 
-/// The value that a variable is declared with in the block of a loop, if nothing between the declaration and the loop
-/// mentions it: `int i = 0; for (; i < n; ++i)`.
-pub fn start_before<'t>(tree: &SyntaxTree, node: Node<'t>, counter: &str) -> Option<Node<'t>> {
-    let mut before = node.prev_named_sibling()?;
-    while tree.named(before, counter).next().is_none() {
-        let is_plain = matches!(
-            before.kind(),
-            Kind::Declaration | Kind::ExpressionStatement | Kind::ForStatement | Kind::Comment | Kind::PreprocCall
-        );
-        before = before.prev_named_sibling().filter(|_| is_plain)?;
-    }
-    let declarators = before.fields(Field::Declarator).filter(|_| before.kind() == Kind::Declaration);
-    let mut own = declarators.filter(|node| {
-        let named = node.field(Field::Declarator).filter(|_| node.kind() == Kind::InitDeclarator);
-        named.is_some_and(|named| named.kind() == Kind::Identifier && tree.slice(named) == counter)
-    });
-    let value = own.next()?.field(Field::Value)?;
-    // `int i = 0, j = i;` reads it, and `int i = 0, &r = i;` binds a reference: the variable has one mention.
-    (tree.named(before, counter).count() == 1).then_some(value)
-}
-
 /// The trip count of a loop with constant bounds.
 fn rounds(tree: &SyntaxTree, node: Node<'_>, counter: &str) -> Option<u32> {
     let value = |node: Node<'_>| tree.value_of(node);
@@ -214,13 +226,20 @@ fn rounds(tree: &SyntaxTree, node: Node<'_>, counter: &str) -> Option<u32> {
         },
         None => start_before(tree, node, counter)?,
     };
-    let (start, condition) = (value(start)?, node.field(Field::Condition)?);
-    if condition.kind() != Kind::BinaryExpression || tree.slice(condition.field(Field::Left)?) != counter {
-        return None;
+    let (start, step) = (value(start)?, step(tree, node.field(Field::Update)?)?);
+    rounds_until(tree, node.field(Field::Condition)?, counter, start, step)
+}
+
+/// The most rounds that a condition allows. Of several conditions each may end the loop: `i < 8 && in[i] > 0`.
+fn rounds_until(tree: &SyntaxTree, condition: Node<'_>, counter: &str, start: i64, step: i64) -> Option<u32> {
+    let comparison = Binary::of(condition.without_parentheses())?;
+    let (left, right) = (comparison.left()?, comparison.right()?);
+    if matches!(comparison.operator()?, "&&" | "and") {
+        let both = [left, right].map(|part| rounds_until(tree, part, counter, start, step));
+        return both.into_iter().flatten().min();
     }
-    let end = value(condition.field(Field::Right)?)?;
-    let step = step(tree, node.field(Field::Update)?)?;
-    let distance = match condition.operator()? {
+    let end = tree.value_of(right).filter(|_| tree.slice(left) == counter)?;
+    let distance = match comparison.operator()? {
         "<" | "!=" if step > 0 => end - start,
         "<=" if step > 0 => end - start + 1,
         ">" | "!=" => start - end,
@@ -228,20 +247,6 @@ fn rounds(tree: &SyntaxTree, node: Node<'_>, counter: &str) -> Option<u32> {
         _ => return None,
     };
     u32::try_from((distance.max(0) + step.abs() - 1) / step.abs()).ok()
-}
-
-/// `1` for `++i`, `-2` for `i -= 2`.
-pub fn step(tree: &SyntaxTree, update: Node<'_>) -> Option<i64> {
-    let operator = update.operator()?;
-    let by = || tree.value_of(update.field(Field::Right)?);
-    let step = match operator {
-        "++" => 1,
-        "--" => -1,
-        "+=" => by()?,
-        "-=" => -by()?,
-        _ => return None,
-    };
-    (step != 0).then_some(step)
 }
 
 /// The pragma on the line above a loop. The tree does not show a pragma between a statement's head and its body.
@@ -318,7 +323,7 @@ mod tests {
             "for (int t = 0; t < n; ++t) for (int i = 0; i < N; ++i) for (int j = i + 1; j < N; ++j) for (int k = j; k < N; ++k) HERE;",
         );
         let names = |found: &ForLoop| {
-            found.enclosing().map(|outer| outer.into_iter().map(|outer| outer.counter).collect::<Vec<_>>())
+            found.enclosing(&|_| false).map(|outer| outer.into_iter().map(|outer| outer.counter).collect::<Vec<_>>())
         };
         let loops = loops(&text);
         assert_eq!(names(&loops[0]), Some(vec!["j".to_string(), "i".to_string()]));

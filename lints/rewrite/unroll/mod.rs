@@ -2,8 +2,12 @@
 
 pub(super) mod body;
 pub(super) mod bound;
+mod extent;
 pub mod for_loop;
 mod guard;
+pub(super) mod header;
+mod limit;
+mod round;
 
 use cuda_syntax::types;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
@@ -62,15 +66,18 @@ impl Unrolled {
         }
         let accesses: Vec<&Access> = object.accesses.iter().filter(|access| is_wanted(access)).collect();
         let mut loops = index_loops(object, accesses.iter().copied())?;
-        // In a triangular nest, an inner loop has a constant trip count once the outer loops are unrolled.
+        // In a triangular nest, an inner loop has a constant trip count once the outer loops are unrolled. An outer loop
+        // over the array gets a constant trip count itself.
+        let is_over = |outer: &ForLoop| loops.iter().any(|known| known.is_same(outer));
         let inner: Vec<(ForLoop, Vec<ForLoop>)> = loops
             .iter()
             .filter(|found| found.rounds.is_none())
-            .filter_map(|it| Some((it.clone(), it.enclosing()?)))
+            .filter_map(|it| Some((it.clone(), it.enclosing(&is_over)?)))
             .collect();
         let is_inner = |found: &ForLoop| inner.iter().any(|(known, _)| known.is_same(found));
         let has_run_time = accesses.iter().any(|access| access.address == Address::Induction(TripCount::RunTime));
-        let is_known = |found: &ForLoop| found.rounds.is_some() || !has_run_time || is_inner(found);
+        let is_known =
+            |found: &ForLoop| found.rounds.is_some() || (!has_run_time && !found.is_stepped) || is_inner(found);
         let outer: Vec<ForLoop> = inner.iter().flat_map(|(_, outer)| outer.clone()).collect();
         for found in outer {
             if !loops.iter().any(|known| known.is_same(&found)) {
