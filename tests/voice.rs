@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// Lines of half of the diagnostics at most, and of the longest one.
-const MEDIAN: usize = 12;
+/// Lines of half of the diagnostics at most, and of the longest one. Half of them show an edit with its proof.
+const MEDIAN: usize = 13;
 const LONGEST: usize = 40;
 /// Columns of our own text.
 const COLUMNS: usize = 100;

@@ -15,6 +15,8 @@ use crate::gate;
 
 /// Limit on kernels whose loading places are listed, and on places of one kernel.
 const MAX_LOADED: usize = 3;
+/// Columns of a note: more would be two lines.
+const MAX_JOINED: usize = 92;
 /// A load within this many lines of a shown line is not listed.
 const NEAR: usize = 10;
 
@@ -29,8 +31,21 @@ pub(super) fn notes(diagnostic: &Diagnostic) -> Vec<String> {
 pub(super) fn notes_for_people(diagnostic: &Diagnostic) -> Vec<String> {
     let is_below = diagnostic.suggestions.iter().any(Suggestion::is_proven);
     let figures = Figures::new(kernels(diagnostic), None).text().filter(|_| !is_below);
-    let facts = figures.into_iter().chain(cost(diagnostic)).chain(loads(diagnostic));
+    let facts = with_cost(figures, diagnostic).into_iter().chain(loads(diagnostic));
     facts.chain(diagnostic.notes.iter().cloned()).collect()
+}
+
+/// Figures and costs, in one line where both have room in it.
+fn with_cost(figures: Option<String>, diagnostic: &Diagnostic) -> Vec<String> {
+    let cost = cost(diagnostic);
+    let short = cost.as_ref().and_then(|cost| cost.strip_prefix("local memory takes "));
+    if let (Some(figures), Some(short)) = (&figures, short.map(|short| short.replace(" kernel's", ""))) {
+        let both = format!("{figures}; {short}");
+        if !both.contains('\n') && both.chars().count() <= MAX_JOINED {
+            return vec![both];
+        }
+    }
+    figures.into_iter().chain(cost).collect()
 }
 
 /// What local memory costs, by a run of the kernel without edits. A verified edit says what it gains.

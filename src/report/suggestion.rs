@@ -132,11 +132,13 @@ pub(super) fn text(
     lines.iter().map(|line| line.trim_end().to_string() + "\n").collect()
 }
 
-/// Figures and results in one line where both have room in it.
+/// Figures and results as one text where that takes fewer lines.
 fn joined(figures: &str, results: Option<String>, columns: usize) -> Vec<String> {
     let Some(results) = results else { return vec![figures.to_string()] };
     let both = format!("{figures}; {results}");
-    match !figures.is_empty() && !figures.contains('\n') && both.chars().count() <= columns {
+    let lines = |text: &str| wrapped(text, columns, 0, "").lines().count();
+    let is_shorter = lines(&both) < lines(figures) + lines(&results);
+    match !figures.is_empty() && !figures.contains('\n') && is_shorter {
         true => vec![both],
         false => vec![figures.to_string(), results],
     }

@@ -1,6 +1,7 @@
 //! Findings that an edit for another finding ends: an edit that leaves a kernel without any local memory makes those for
 //! its other findings pointless.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
 use lmem_base::diagnostic::{Diagnostic, Edit, Suggestion, Verification, VerifiedKernel};
@@ -9,8 +10,9 @@ use lmem_base::source::Span;
 /// Whether the edits and the place of a finding are of one unit.
 type AreOfOne<'a> = &'a dyn Fn(&[Edit], &Span) -> bool;
 
-/// Gives a finding the edit of another one, if that ends the local memory of all its kernels and its own does not.
-/// Reports show findings with one edit as one.
+/// Gives a finding the edit of another one, if that ends the local memory of all its kernels, and its own does not or is
+/// less fast: one edit of part of a nest of loops may make the compiler unroll the rest, badly. Reports show findings with
+/// one edit as one.
 pub(super) fn share(diagnostics: &mut [Diagnostic], are_of_one: AreOfOne<'_>) {
     let by_kernel = by_kernel(diagnostics);
     let shared: Vec<(usize, Suggestion)> = (0..diagnostics.len())
@@ -21,7 +23,7 @@ pub(super) fn share(diagnostics: &mut [Diagnostic], are_of_one: AreOfOne<'_>) {
             let place = diagnostics[index].primary.as_ref().map(|label| &label.span);
             let found = others.filter_map(|other| covering(&diagnostics[index], &diagnostics[*other]));
             let found = found.filter(|suggestion| place.is_some_and(|place| are_of_one(&suggestion.edits, place)));
-            Some((index, found.min_by_key(|suggestion| suggestion.applicability)?))
+            Some((index, found.min_by_key(|suggestion| (suggestion.applicability, Reverse(percent(suggestion))))?))
         })
         .collect();
     for (index, suggestion) in shared {
@@ -40,11 +42,13 @@ fn by_kernel(diagnostics: &[Diagnostic]) -> HashMap<&str, Vec<usize>> {
     by_kernel
 }
 
-/// Whether local memory is found that no edit of its own ends.
 fn may_gain(diagnostic: &Diagnostic) -> bool {
-    let has_bytes = diagnostic.evidence.as_ref().is_some_and(|evidence| evidence.bytes > 0);
-    let is_ended = |suggestion: &Suggestion| suggestion.verification.as_ref().is_some_and(ends_all);
-    has_bytes && !diagnostic.suggestions.iter().any(is_ended)
+    diagnostic.evidence.as_ref().is_some_and(|evidence| evidence.bytes > 0)
+}
+
+/// How much faster an edit is by estimate.
+fn percent(suggestion: &Suggestion) -> Option<u32> {
+    suggestion.verification.as_ref().and_then(Verification::percent)
 }
 
 /// The edit for another finding with its figures for the kernels of this one. One that asks for more judgement than the
@@ -53,6 +57,10 @@ fn covering(diagnostic: &Diagnostic, other: &Diagnostic) -> Option<Suggestion> {
     let [theirs] = other.suggestions.as_slice() else { return None };
     let own = diagnostic.suggestions.first();
     if own.is_some_and(|own| own.is_proven() && own.applicability < theirs.applicability) {
+        return None;
+    }
+    let ended = own.filter(|own| own.verification.as_ref().is_some_and(ends_all));
+    if ended.is_some_and(|own| percent(own).is_none() || percent(theirs) <= percent(own)) {
         return None;
     }
     let verification = theirs.verification.as_ref()?;
@@ -72,7 +80,7 @@ pub(super) fn ends_all(verification: &Verification) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use lmem_base::diagnostic::{Applicability, ResourceUsage};
+    use lmem_base::diagnostic::{Applicability, ResourceUsage, Speedup};
 
     use super::*;
     use crate::report::samples;
@@ -107,6 +115,16 @@ mod tests {
         assert_eq!(titles(vec![found("most", 8, safe), found("part", 32, safe)]), ["most", "part"]);
         // Copies of a file have kernels with equal names.
         assert_eq!(titles_if(vec![found("all", 0, safe), found("part", 32, safe)], false), ["all", "part"]);
+        // Of two that end all, the faster one is that of both.
+        let fast = |percent: u32| {
+            let mut found = found(&percent.to_string(), 0, safe);
+            for kernel in &mut found.suggestions[0].verification.as_mut().unwrap().kernels {
+                kernel.speedup = Some(Speedup { percent, low_percent: percent, high_percent: percent });
+            }
+            found
+        };
+        assert_eq!(titles(vec![fast(150), fast(200), fast(120)]), ["200", "200", "200"]);
+        assert_eq!(titles(vec![found("unknown", 0, safe), fast(200)]), ["unknown", "200"]);
         let refuted = Diagnostic { suggestions: Vec::new(), ..found("", 0, safe) };
         assert_eq!(titles(vec![refuted, found("all", 0, judged)]), ["all", "all"]);
         // Nothing is known of another kernel.

@@ -51,9 +51,9 @@ fn conditions_stand_before_nothing_new() {
     assert_eq!(merged(text, &[guard, written]), None);
     // Both want the same.
     assert_eq!(merged(text, &[guard, guard]).as_deref(), Some("for (int e = 0; e < n; ++e) if (e < n) a[e] += b[j];"));
-    // Two reads are in the order of the members.
+    // Of two that begin at one place, the one that ends first comes first.
     let other: &[_] = &[("a[e]", "", "float c = 1;\n")];
-    let expected = "for (int e = 0; e < n; ++e) float b_element = pick(b, j);\nfloat c = 1;\na[e] += b_element;";
+    let expected = "for (int e = 0; e < n; ++e) float c = 1;\nfloat b_element = pick(b, j);\na[e] += b_element;";
     assert_eq!(merged(text, &[read, other]).as_deref(), Some(expected));
 }
 
