@@ -14,6 +14,8 @@ pub struct Executed {
 }
 
 /// Sums over all warps of a launch. Instructions and cycles are in tenths.
+///
+/// What is kept of them has all fields: counts of an older version, without some, would be estimated with zeros.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     pub warps: u64,
@@ -41,20 +43,15 @@ pub struct Counts {
     /// Distinct words per access to constant memory, summed.
     pub constant_words: u64,
     /// Of `integer`, multiplications, which have a pipe of their own.
-    #[serde(default)]
     pub multiplied: u64,
     /// Issue slots of special functions: reciprocals, roots, logarithms, exponentials, sines.
-    #[serde(default)]
     pub special: u64,
     /// Issue slots of 64-bit floating-point numbers.
-    #[serde(default)]
     pub doubles: u64,
     /// Loads of global memory that wait for each other, along the longest such chain of each block. Loads that do not are
     /// under way together. Not in tenths; 0 if it is not known.
-    #[serde(default)]
     pub load_depth: u64,
     /// The same for local memory.
-    #[serde(default)]
     pub local_depth: u64,
 }
 
