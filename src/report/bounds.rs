@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use lmem_base::diagnostic::{Code, Diagnostic, Label, Report, Severity};
+use lmem_base::diagnostic::{Diagnostic, Label, Report, Severity};
 
 /// Limit on one text, in bytes.
 const MAX_TEXT: usize = 4 << 10;
@@ -201,23 +201,14 @@ fn said(count: usize, what: &str) -> Option<String> {
 }
 
 fn remark(left_out: &str) -> Diagnostic {
-    Diagnostic {
-        severity: Severity::Warning,
-        code: Code::Tool("report_too_long"),
-        message: format!("the report is too long and has not all that was found; left out: {left_out}"),
-        primary: None,
-        secondary: Vec::new(),
-        notes: Vec::new(),
-        help: Vec::new(),
-        suggestions: Vec::new(),
-        evidence: None,
-        package: None,
-    }
+    let message = format!("the report is too long and has not all that was found; left out: {left_out}");
+    Diagnostic::of_tool(Severity::Warning, "report_too_long", message)
 }
 
 #[cfg(test)]
 mod tests {
     use clap::ValueEnum;
+    use lmem_base::diagnostic::Code;
     use lmem_base::source::SourceFile;
 
     use super::super::samples;
