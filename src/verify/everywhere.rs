@@ -9,6 +9,7 @@ use lmem_base::diagnostic::{Applicability, Diagnostic, Edit, Suggestion};
 use lmem_base::source::Span;
 use lmem_unit::{CompiledUnit, TranslationUnit, UnitCode};
 
+use super::hidden::Concerned;
 use super::lines::keeps_line_numbers;
 use super::subjects::{Subject, Subjects, reads};
 
@@ -28,6 +29,7 @@ fn is_true_everywhere(suggestion: &Suggestion, subjects: &Subjects<'_>) -> bool 
     let readers: Vec<&Subject<'_>> = subjects.readers(edits).into_iter().map(|index| &subjects[index]).collect();
     edits.iter().all(|edit| is_one(edit, &readers) && !is_of_unknown_text(&edit.span, subjects))
         && readers.iter().all(|subject| applies(edits, subject))
+        && shares_no_name(edits, &readers)
         && has_one_reader(suggestion, &readers)
         && keeps_line_numbers(suggestion, &readers)
 }
@@ -52,6 +54,15 @@ fn has_one_reader(suggestion: &Suggestion, readers: &[&Subject<'_>]) -> bool {
     is_open || names.len() <= 1
 }
 
+/// Whether no statement that a macro hides has a name of the edits, in any unit that reads them.
+fn shares_no_name(edits: &[Edit], readers: &[&Subject<'_>]) -> bool {
+    let concerned = Concerned::of(edits);
+    readers.iter().all(|subject| {
+        let compiled = subject.compiled();
+        edits.iter().filter(|edit| reads(subject, edit)).all(|edit| concerned.are_not_hidden(edit, &compiled))
+    })
+}
+
 /// Whether all units that read an edit's region compiled the same text for it.
 fn is_one(edit: &Edit, readers: &[&Subject<'_>]) -> bool {
     if edit.context == edit.span {
@@ -63,7 +74,7 @@ fn is_one(edit: &Edit, readers: &[&Subject<'_>]) -> bool {
     if let [CompiledUnit { unit: TranslationUnit { code: UnitCode::CudaFile { .. }, .. }, .. }] = readers[..] {
         // Nobody else has a signature to compare, and that of a file has all of its constants.
         let file = &edit.context.file;
-        return readers[0].file(file).is_faithful(file.text(), &edit.context.range());
+        return readers[0].file(file).hidden_statements(file.text(), &edit.context.range()).is_some();
     }
     let mut signatures = readers.iter().map(|compiled| compiled.signature(&edit.context));
     let Some(first) = signatures.next() else { return true };

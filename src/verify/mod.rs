@@ -10,6 +10,7 @@ mod combine;
 mod compare;
 mod covered;
 mod everywhere;
+mod hidden;
 mod lines;
 pub mod measure;
 mod occupancy;

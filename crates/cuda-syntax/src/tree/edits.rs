@@ -2,7 +2,8 @@
 //!
 //! An edit needs two conditions. The bytes of the file and of the text must be equal: a macro's body has no syntax
 //! here, and escapes in a literal are not edited. And the function around the edit must be what the compiler compiled:
-//! a macro may hide a jump, a write, or code that is not compiled at all.
+//! a macro may hide a jump, a write, or code that is not compiled at all. Statements that a macro hides may stand beside an edit
+//! that shares no name with them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -61,8 +62,9 @@ impl SyntaxTree {
                 (item.start_byte(), item.end_byte())
             }
         };
-        let is_known = self.compiled().is_faithful(self.text(), &(start..end));
-        Some(self.span(start..end)?).filter(|_| is_known)
+        // Whether hidden statements share a name with the edit is asked when all of its parts are known.
+        self.compiled().hidden_statements(self.text(), &(start..end))?;
+        self.span(start..end)
     }
 
     /// Inserts a line before the line that starts at an offset, with the same indentation and the file's line ending.

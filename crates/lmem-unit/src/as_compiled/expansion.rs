@@ -43,6 +43,28 @@ const VALUE_WORDS: [&str; 24] = [
     "nullptr",
 ];
 
+/// Functions of CUDA that macros call, which depend on their arguments alone.
+const FUNCTIONS: [&str; 18] = [
+    "__fmaf_rn",
+    "__float_as_int",
+    "__float_as_uint",
+    "__int_as_float",
+    "__uint_as_float",
+    "__umul24",
+    "abs",
+    "fabs",
+    "fabsf",
+    "fma",
+    "fmaf",
+    "fmax",
+    "fmaxf",
+    "fmin",
+    "fminf",
+    "max",
+    "min",
+    "sqrtf",
+];
+
 /// Operators without side effects.
 const PURE_OPERATORS: [&str; 27] = [
     "+", "-", "*", "/", "%", "(", ")", "<", ">", "<<", ">>", "<=", ">=", "==", "!=", "&", "|", "^", "~", "!", ",", ".",
@@ -140,7 +162,12 @@ fn is_expression(compiled: &str, is_name: &dyn Fn(&str) -> bool) -> bool {
 /// expression.
 fn is_atom(compiled: &str) -> bool {
     let words: Vec<&str> = tokens(compiled).into_iter().map(|token| &compiled[token.range]).collect();
-    let words = if matches!(words.first(), Some(&("-" | "+" | "~"))) { &words[1..] } else { &words[..] };
+    let words = match words.first() {
+        Some(first) if matches!(*first, "-" | "+" | "~") || (words.len() > 1 && FUNCTIONS.contains(first)) => {
+            &words[1..]
+        }
+        _ => &words[..],
+    };
     let mut depth = 0i64;
     let closes_early = words.iter().rev().skip(1).rev().any(|word| {
         depth += i64::from(*word == "(") - i64::from(*word == ")");
@@ -167,7 +194,12 @@ fn has_condition(compiled: &str) -> bool {
 fn is_inert(arguments: &str, compiled: &str) -> bool {
     let own: Vec<&str> = tokens(arguments).into_iter().map(|token| &arguments[token.range]).collect();
     let became: Vec<&str> = tokens(compiled).into_iter().map(|token| &compiled[token.range]).collect();
-    let is_name = |word: &str| is_known(word) || own.contains(&word);
+    let is_name = |word: &str| is_known(word) || own.contains(&word) || FUNCTIONS.contains(&word);
+    // A name that is no call is a variable's.
+    let are_called = became
+        .iter()
+        .enumerate()
+        .all(|(at, word)| !FUNCTIONS.contains(word) || own.contains(word) || became.get(at + 1) == Some(&"("));
     let is_word = |word: &&&str| word.bytes().next().is_some_and(crate::as_compiled::tokens::is_word);
     let reads_memory = own.iter().any(|word| matches!(*word, "[" | "*" | "->" | "."));
     // `f(x)` in an argument may have side effects, and `*` and `&` in it may be other operators.
@@ -175,6 +207,7 @@ fn is_inert(arguments: &str, compiled: &str) -> bool {
     is_expression(arguments, &|_| true)
         && is_expression(compiled, &is_name)
         && is_atom(compiled)
+        && are_called
         && own.iter().filter(is_word).all(|word| became.contains(word))
         && !has_calls
         && !(has_condition(compiled) && reads_memory)
@@ -198,6 +231,11 @@ mod tests {
             ("UNROLL", "_Pragma ( \"unroll 4\" )", Expansion::Attribute),
             ("IDX(i, j)", "( ( i ) * 4 + ( j ) )", Expansion::Expression),
             ("MIN(a, b)", "( ( a ) < ( b ) ? ( a ) : ( b ) )", Expansion::Expression),
+            ("MIN(a[i], b)", "min ( a [ i ] , b )", Expansion::Expression),
+            ("MAX3(a, b, c)", "max ( max ( a , b ) , c )", Expansion::Expression),
+            ("MAX(a)", "max ( a ) + 1", Expansion::Other),
+            ("MAX(a)", "( a + max )", Expansion::Other),
+            ("MAX(a)", "most ( a )", Expansion::Other),
             // Hidden uses, side effects, jumps, and code that is not evaluated.
             ("cur", "a [ i ]", Expansion::Other),
             ("LAST", "n - 1", Expansion::Other),

@@ -10,6 +10,7 @@
 mod align;
 mod declared;
 mod expansion;
+mod hidden;
 mod preprocessed;
 mod string_text;
 pub mod tokens;
@@ -214,15 +215,14 @@ impl CompiledText {
         found.next().is_none().then(|| Expansion::of(text.get(range.clone()).unwrap_or(""), &only.compiled))
     }
 
-    /// The compiled text of a range and of the text's constants; equal for equal code. `None` if the range is not
-    /// faithful.
+    /// The compiled text of a range and of the text's constants; equal for equal code. `None` if the range has what is
+    /// neither faithful nor a statement of its own.
     pub fn signature(&self, text: &str, range: &Range<usize>) -> Option<String> {
-        self.is_faithful(text, range).then(|| {
-            let own = self.within(range).into_iter().flatten();
-            let outside = self.within(&(0..text.len())).into_iter().flatten();
-            let constants = outside.filter(|it| !range.contains(&it.start) && is_in_constant(text, it.start));
-            own.chain(constants).map(|it| format!("{}-{}:{};", it.start, it.end, it.compiled)).collect()
-        })
+        self.hidden_statements(text, range)?;
+        let own = self.within(range).into_iter().flatten();
+        let outside = self.within(&(0..text.len())).into_iter().flatten();
+        let constants = outside.filter(|it| !range.contains(&it.start) && is_in_constant(text, it.start));
+        Some(own.chain(constants).map(|it| format!("{}-{}:{};", it.start, it.end, it.compiled)).collect())
     }
 
     /// Differences that touch a range; insertions at its edges count. `None` if differences are unknown.

@@ -54,4 +54,21 @@ impl CompiledUnit<'_> {
             _ => self.file(&span.file).signature(span.file.text(), &span.range()),
         }
     }
+    /// Statements that macros hide in a span, each as written and as compiled; `None` where something else is hidden.
+    pub fn hidden_statements(&self, span: &Span) -> Option<Vec<(String, String)>> {
+        let string;
+        let (compiled, text, range) = match &self.unit.code {
+            UnitCode::CudaText { text, .. } => {
+                string = self.string();
+                (&string, text.as_str(), text.range_of(span)?)
+            }
+            _ => {
+                string = self.file(&span.file);
+                (&string, span.file.text(), span.range())
+            }
+        };
+        let found = compiled.hidden_statements(text, &range)?;
+        let both = |it: &super::Difference| Some((text.get(it.start..it.end)?.to_string(), it.compiled.clone()));
+        found.into_iter().map(both).collect()
+    }
 }
