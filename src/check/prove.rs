@@ -38,10 +38,8 @@ pub fn prove(report: &mut Report, run: &Run<'_>) -> Result<Fixes, CheckError> {
     let diagnostics = &mut report.diagnostics;
     let subjects = run.jobs.iter().zip(run.reports).filter_map(|(job, report)| subject(job, report));
     let subjects = Subjects::new(subjects.collect());
-    let dropped = verify::keep_true_everywhere(diagnostics, &subjects);
-    if dropped > 0 {
-        let what = plural(dropped as u64, "suggestion");
-        run.talk.detail(&format!("{what} left out: the code is not compiled alike everywhere, or counts its lines"));
+    for (place, unfit) in verify::keep_true_everywhere(diagnostics, &subjects) {
+        run.talk.detail(&format!("suggestion for {place} is not shown: {unfit}"));
     }
     let fixes = match run.arguments.no_verify {
         true => {

@@ -4,6 +4,7 @@
 //! against the edit.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use lmem_base::diagnostic::{Applicability, Diagnostic, Edit, Suggestion};
 use lmem_base::source::Span;
@@ -13,25 +14,60 @@ use super::hidden::Concerned;
 use super::lines::keeps_line_numbers;
 use super::subjects::{Subject, Subjects, reads};
 
-/// Removes suggestions whose edits are not valid everywhere; returns their number.
-pub fn keep_true_everywhere(diagnostics: &mut [Diagnostic], subjects: &Subjects<'_>) -> usize {
-    let mut dropped = 0;
+/// Why a suggestion is not valid in all units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unfit {
+    /// Units compile other text there, or none that is known.
+    NotAlike,
+    /// A macro beside the edit hides a statement with a name of the edit.
+    HidesName,
+    /// It rests on the launches of one unit, and others read it.
+    OtherLaunches,
+    /// The code has `__LINE__` or the like, which lines that come or go would change.
+    CountsLines,
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotAlike => "the code is not compiled alike everywhere, or what a macro hides is more than a statement",
+            Self::HidesName => "a macro in this function reads or writes what the edit changes",
+            Self::OtherLaunches => "other files that compile this code launch it in their own ways",
+            Self::CountsLines => "the code counts its lines",
+        })
+    }
+}
+
+/// Removes suggestions whose edits are not valid everywhere; returns the place of each finding, and why.
+pub fn keep_true_everywhere(diagnostics: &mut [Diagnostic], subjects: &Subjects<'_>) -> Vec<(String, Unfit)> {
+    let mut dropped = Vec::new();
     for diagnostic in diagnostics {
-        let before = diagnostic.suggestions.len();
-        diagnostic.suggestions.retain(|suggestion| is_true_everywhere(suggestion, subjects));
-        dropped += before - diagnostic.suggestions.len();
+        let place = super::place(diagnostic);
+        diagnostic.suggestions.retain(|suggestion| {
+            let unfit = unfit(suggestion, subjects);
+            dropped.extend(unfit.map(|unfit| (place.clone(), unfit)));
+            unfit.is_none()
+        });
     }
     dropped
 }
 
-fn is_true_everywhere(suggestion: &Suggestion, subjects: &Subjects<'_>) -> bool {
+fn unfit(suggestion: &Suggestion, subjects: &Subjects<'_>) -> Option<Unfit> {
     let edits = &suggestion.edits;
     let readers: Vec<&Subject<'_>> = subjects.readers(edits).into_iter().map(|index| &subjects[index]).collect();
-    edits.iter().all(|edit| is_one(edit, &readers) && !is_of_unknown_text(&edit.span, subjects))
-        && readers.iter().all(|subject| applies(edits, subject))
-        && shares_no_name(edits, &readers)
-        && has_one_reader(suggestion, &readers)
-        && keeps_line_numbers(suggestion, &readers)
+    let is_alike = edits.iter().all(|edit| is_one(edit, &readers) && !is_of_unknown_text(&edit.span, subjects))
+        && readers.iter().all(|subject| applies(edits, subject));
+    if !is_alike {
+        Some(Unfit::NotAlike)
+    } else if !shares_no_name(edits, &readers) {
+        Some(Unfit::HidesName)
+    } else if !has_one_reader(suggestion, &readers) {
+        Some(Unfit::OtherLaunches)
+    } else if !keeps_line_numbers(suggestion, &readers) {
+        Some(Unfit::CountsLines)
+    } else {
+        None
+    }
 }
 
 /// Whether a text that no unit has is made of the edited literal too.

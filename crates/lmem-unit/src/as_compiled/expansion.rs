@@ -84,7 +84,7 @@ impl Expansion {
         }
         match arguments.is_empty() {
             true if is_expression(compiled, &is_known) && !has_condition(compiled) && is_atom(compiled) => Self::Value,
-            false if arguments.starts_with('(') && is_inert(arguments, compiled) => Self::Expression,
+            false if arguments.starts_with('(') && is_inert(&own[..name], arguments, compiled) => Self::Expression,
             _ => Self::Other,
         }
     }
@@ -162,12 +162,13 @@ fn is_expression(compiled: &str, is_name: &dyn Fn(&str) -> bool) -> bool {
 /// expression.
 fn is_atom(compiled: &str) -> bool {
     let words: Vec<&str> = tokens(compiled).into_iter().map(|token| &compiled[token.range]).collect();
-    let words = match words.first() {
-        Some(first) if matches!(*first, "-" | "+" | "~") || (words.len() > 1 && FUNCTIONS.contains(first)) => {
-            &words[1..]
-        }
-        _ => &words[..],
+    // A sign, or the name of what is called.
+    let has_prefix = match words[..] {
+        ["-" | "+" | "~", ..] => true,
+        [first, "(", ..] => first.starts_with(is_name_start),
+        _ => false,
     };
+    let words = &words[usize::from(has_prefix)..];
     let mut depth = 0i64;
     let closes_early = words.iter().rev().skip(1).rev().any(|word| {
         depth += i64::from(*word == "(") - i64::from(*word == ")");
@@ -189,17 +190,17 @@ fn has_condition(compiled: &str) -> bool {
     tokens(compiled).into_iter().any(|token| matches!(&compiled[token.range], "?" | "&&" | "||"))
 }
 
-/// Whether a function-like macro has no side effects of its own. Its expansion may only name arguments, and must use
-/// all of them. If it evaluates an argument conditionally, no argument may read memory.
-fn is_inert(arguments: &str, compiled: &str) -> bool {
+/// Whether a function-like macro has no side effects of its own. Its expansion may only name arguments and CUDA's functions,
+/// and must use all arguments. If it evaluates an argument conditionally, no argument may read memory.
+fn is_inert(name: &str, arguments: &str, compiled: &str) -> bool {
     let own: Vec<&str> = tokens(arguments).into_iter().map(|token| &arguments[token.range]).collect();
     let became: Vec<&str> = tokens(compiled).into_iter().map(|token| &compiled[token.range]).collect();
-    let is_name = |word: &str| is_known(word) || own.contains(&word) || FUNCTIONS.contains(&word);
+    let is_function = |word: &str| FUNCTIONS.contains(&word) || is_renamed(name, word);
+    let is_name = |word: &str| is_known(word) || own.contains(&word) || is_function(word);
     // A name that is no call is a variable's.
-    let are_called = became
-        .iter()
-        .enumerate()
-        .all(|(at, word)| !FUNCTIONS.contains(word) || own.contains(word) || became.get(at + 1) == Some(&"("));
+    let is_called =
+        |(at, word): (usize, &&str)| !is_function(word) || own.contains(word) || became.get(at + 1) == Some(&"(");
+    let are_called = became.iter().enumerate().all(is_called);
     let is_word = |word: &&&str| word.bytes().next().is_some_and(crate::as_compiled::tokens::is_word);
     let reads_memory = own.iter().any(|word| matches!(*word, "[" | "*" | "->" | "."));
     // `f(x)` in an argument may have side effects, and `*` and `&` in it may be other operators.
@@ -211,6 +212,16 @@ fn is_inert(arguments: &str, compiled: &str) -> bool {
         && own.iter().filter(is_word).all(|word| became.contains(word))
         && !has_calls
         && !(has_condition(compiled) && reads_memory)
+}
+
+/// Whether a macro gives a function that asks other threads the name of an older one: who looks for such functions sees it.
+fn is_renamed(name: &str, function: &str) -> bool {
+    const SHUFFLE: &str = "__shfl";
+    name.starts_with(SHUFFLE) && function.starts_with(SHUFFLE)
+}
+
+fn is_name_start(c: char) -> bool {
+    c.is_alphabetic() || c == '_'
 }
 
 #[cfg(test)]
@@ -233,6 +244,8 @@ mod tests {
             ("MIN(a, b)", "( ( a ) < ( b ) ? ( a ) : ( b ) )", Expansion::Expression),
             ("MIN(a[i], b)", "min ( a [ i ] , b )", Expansion::Expression),
             ("MAX3(a, b, c)", "max ( max ( a , b ) , c )", Expansion::Expression),
+            ("__shfl(x, 1)", "__shfl_sync ( 0xffffffffu , x , 1 )", Expansion::Expression),
+            ("NEXT(x, 1)", "__shfl_sync ( 0xffffffffu , x , 1 )", Expansion::Other),
             ("MAX(a)", "max ( a ) + 1", Expansion::Other),
             ("MAX(a)", "( a + max )", Expansion::Other),
             ("MAX(a)", "most ( a )", Expansion::Other),
