@@ -160,8 +160,12 @@ pub fn limit_memory(command: &mut Command, bytes: u64) {
 /// Search paths for programs and libraries. An empty or relative entry means the current folder, and our children run
 /// in the workspace. `LD_LIBRARY_PATH=/usr/local/cuda/lib64:`, common in profiles, would load a library from a pull
 /// request.
-const FOLDER_LISTS: [&str; 6] =
-    ["PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "PYTHONPATH"];
+const FOLDER_LISTS: [&str; 7] =
+    ["PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "PYTHONPATH", "GCONV_PATH"];
+
+/// Search paths that are never left without a value. nvcc's profile puts a folder and a colon before what there is: before
+/// nothing, that leaves an empty entry to all that nvcc starts. The folder for libraries does not exist.
+const NEVER_EMPTY: [(&str, &str); 2] = [("PATH", "/usr/bin:/bin"), ("LD_LIBRARY_PATH", "/nonexistent")];
 
 /// Libraries that are loaded into every program; a name without a folder is searched in the library paths.
 const LIBRARIES: [&str; 2] = ["LD_PRELOAD", "LD_AUDIT"];
@@ -179,7 +183,11 @@ pub fn relative_compiler() -> Option<&'static str> {
 /// Variables that the caller set on the command are kept.
 pub fn harden(command: &mut Command) {
     let set: Vec<OsString> = command.get_envs().map(|(name, _)| name.to_os_string()).collect();
-    for name in FOLDER_LISTS.iter().chain(&LIBRARIES).filter(|name| !set.iter().any(|known| known == **name)) {
+    let is_set = |name: &str| set.iter().any(|known| known == name);
+    for (name, value) in NEVER_EMPTY.iter().filter(|(name, _)| !is_set(name)) {
+        command.env(name, value);
+    }
+    for name in FOLDER_LISTS.iter().chain(&LIBRARIES).filter(|name| !is_set(name)) {
         let Some(value) = std::env::var_os(name) else { continue };
         let is_library = LIBRARIES.contains(name);
         let is_kept = |entry: &PathBuf| match is_library {
@@ -188,12 +196,12 @@ pub fn harden(command: &mut Command) {
         };
         let kept = std::env::join_paths(std::env::split_paths(&value).filter(is_kept));
         match kept {
-            Ok(kept) if kept == value => {}
             Ok(kept) if !kept.is_empty() => drop(command.env(name, kept)),
+            _ if NEVER_EMPTY.iter().any(|(known, _)| known == name) => {}
             _ => drop(command.env_remove(name)),
         }
     }
-    if let Some(name) = relative_compiler().filter(|name| !set.iter().any(|known| known == *name)) {
+    if let Some(name) = relative_compiler().filter(|name| !is_set(name)) {
         command.env_remove(name);
     }
 }
