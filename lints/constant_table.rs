@@ -35,11 +35,12 @@
 //! `dynamic_index`, `rolled_loop`
 
 use cuda_syntax::ast::{Kind, Node};
+use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{access_path, enclosing_function, resolve, role};
 use lmem_base::diagnostic::{Applicability, Suggestion, Uniformity};
 use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
-use lmem_frame::{Access, Address, EscapeKind, StackObject, StackObjectKind, StoredValues};
+use lmem_frame::{Access, Address, EscapeKind, StackObject, StackObjectKind, StoredValues, Variable};
 use nv_code::AccessKind;
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
@@ -161,6 +162,14 @@ fn advice_for_copy(source: &str, read: &Access) -> String {
     }
 }
 
+/// Whether the elements are made by CUDA's functions for its vector types, which are not `constexpr`.
+fn has_makers(variable: &Variable) -> bool {
+    variable.initializer.as_ref().is_some_and(|initializer| {
+        let is_maker = |word: &str| word.starts_with("make_") && word.ends_with(|c: char| c.is_ascii_digit());
+        identifiers(initializer.text()).any(is_maker)
+    })
+}
+
 fn advice(object: &StackObject, read: &Access, is_computed: bool) -> String {
     let uniformity = match &read.address {
         Address::Computed(sources) => sources.uniformity(),
@@ -170,6 +179,13 @@ fn advice(object: &StackObject, read: &Access, is_computed: bool) -> String {
     let declare = match (&object.variable, is_initialised) {
         _ if is_computed => {
             "write the values as constant expressions and declare the table `static constexpr`".to_string()
+        }
+        (Some(variable), true) if has_makers(variable) => {
+            format!(
+                "write the elements of `{}` with braces, `{{1, 0}}` for `make_…(1, 0)`, which is no constant expression, and \
+                 declare it `static constexpr`",
+                variable.name
+            )
         }
         (Some(variable), true) => format!("declare `{}` as `static constexpr`", variable.name),
         (Some(variable), false) => {

@@ -69,6 +69,7 @@ use lmem_frame::{Access, Address, StackObject, StackObjectKind};
 use nv_code::dataflow::Provenance;
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
+use crate::large_array::{IN_PIECES, exceeds_registers};
 use crate::rewrite::select::{FORMS, worth::SELECT_ELEMENTS};
 use crate::rewrite::{bits, component, ring_order, select, shared, static_table};
 
@@ -148,12 +149,14 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: 
     if let Some(advice) = packed(object) {
         return advice;
     }
+    let has_room = shared::has_room(cx, object.bytes);
     match sources.uniformity() {
+        _ if exceeds_registers(object.bytes) => IN_PIECES.to_string(),
         _ if is_rotation => {
             "index with the loop counter alone and unroll, if the loop visits all elements anyway".to_string()
         }
         // Shared memory would be that of all levels.
-        Some(Uniformity::PerThread) if is_selectable && cx.is_recursive() => {
+        Some(Uniformity::PerThread) if is_selectable && (cx.is_recursive() || !has_room) => {
             "replace the dynamic index by an unrolled select".to_string()
         }
         Some(Uniformity::PerThread) if is_selectable => {
@@ -177,6 +180,10 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: 
              elements, or make the index a constant",
             (object.bytes.saturating_mul(USUAL_THREADS)).div_ceil(1 << 10)
         ),
+        _ if !has_room => {
+            "make the index a constant: shared memory has no room for one array per thread beside what the kernel uses"
+                .to_string()
+        }
         _ => "move the array to shared memory as `[element][thread]`, or make the index a constant".to_string(),
     }
 }

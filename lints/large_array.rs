@@ -53,6 +53,15 @@ pub(crate) static LINT: Lint = Lint {
 /// Size of a register.
 const REGISTER_BYTES: u64 = 4;
 
+/// Whether an array is in local memory whatever its indices are.
+pub(crate) fn exceeds_registers(bytes: u64) -> bool {
+    bytes > u64::from(lmem_base::gpu::MAX_REGISTERS) * REGISTER_BYTES
+}
+
+/// What helps where no index does.
+pub(crate) const IN_PIECES: &str = "larger than the registers of a thread, whatever its indices are: process the data in \
+                                    pieces that fit, use smaller elements, or keep one array per block in shared memory";
+
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let registers = u64::from(cx.frame.limit.as_ref().map_or(lmem_base::gpu::MAX_REGISTERS, |limit| limit.registers));
     let is_variable = matches!(object.kind, StackObjectKind::Variable);

@@ -46,10 +46,12 @@
 //! `dynamic_index`, `large_array`, `register_spill`
 
 use lmem_base::level::Level;
+use lmem_base::source::Span;
 use lmem_frame::{Access, Address, SourceLoop, StackObject, StackObjectKind};
 use nv_code::dataflow::TripCount;
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
+use crate::large_array::{IN_PIECES, exceeds_registers};
 use crate::rewrite::{memcpy, shared, unroll};
 
 pub(crate) static LINT: Lint = Lint {
@@ -88,7 +90,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Walk::Call(_) => memcpy::suggestion(object),
         Walk::Library(_) | Walk::Hidden => None,
     };
-    let finding = finding.help(walk.advice(cx, found.as_ref(), trip)).suggest(suggestion);
+    let finding = finding.help(walk.advice(cx, found.as_ref(), trip, object.bytes)).suggest(suggestion);
     Some(finding.suggest(shared::suggestion(cx, object)))
 }
 
@@ -132,8 +134,9 @@ impl Walk {
         }
     }
 
-    fn advice(&self, cx: &LintContext<'_>, found: Option<&SourceLoop>, trip: TripCount) -> String {
+    fn advice(&self, cx: &LintContext<'_>, found: Option<&SourceLoop>, trip: TripCount, bytes: u64) -> String {
         match (self, trip) {
+            (Self::Loop, _) if exceeds_registers(bytes) => IN_PIECES.to_string(),
             (Self::Loop, _) => advice(found, trip),
             (Self::Call(call), TripCount::Constant) => format!("assign the elements one by one instead of `{call}`"),
             (Self::Call(call), _) => {
@@ -173,9 +176,20 @@ fn until(found: &SourceLoop) -> String {
     condition.unwrap_or_else(|| "this loop".to_string())
 }
 
+/// Whether a condition compares a counter with a bound: once it fails, it fails for all later rounds.
+fn is_bound(condition: &Span) -> bool {
+    !condition.text().contains(['[', '(', '&', '|', '*', '!', '?']) && !condition.text().contains("->")
+}
+
 fn advice(found: Option<&SourceLoop>, trip: TripCount) -> String {
     match trip {
-        TripCount::RunTime => "use the array size as trip count, guard the body with the present condition, and unroll",
+        TripCount::RunTime if found.and_then(|found| found.condition.as_ref()).is_some_and(is_bound) => {
+            "use the array size as trip count, guard the body with the present condition, and unroll"
+        }
+        // Rounds behind the first that fails must not run, though the condition may hold for them.
+        TripCount::RunTime => {
+            "use the array size as trip count, leave the loop by `break` where the present condition fails, and unroll"
+        }
         TripCount::SeveralExits => {
             "give the loop a constant trip count, skip the rest of its iterations with a flag, and unroll"
         }

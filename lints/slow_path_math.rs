@@ -44,6 +44,9 @@ pub(crate) static LINT: Lint = Lint {
     check: Check::Object(check),
 };
 
+/// What the reduction of a `double` keeps in local memory; that of a `float` needs less.
+const DOUBLE_BYTES: u64 = 40;
+
 fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let function = object.math_function().filter(|_| matches!(object.kind, StackObjectKind::Variable))?;
     let name = function.name.as_ref().map_or("a trigonometric function".to_string(), |name| format!("`{name}`"));
@@ -51,7 +54,10 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let finding = object_finding(object, object.guilty(), message)
         .primary(function.span.as_ref(), "argument reduction for large arguments")
         .note("used for large arguments only; every thread has the frame");
-    let finding = finding.help(advice(function.name.as_deref().unwrap_or_default()));
+    let name = function.name.as_deref().unwrap_or_default();
+    // `cos` of a `float` is `cosf` already.
+    let is_overload = object.bytes < DOUBLE_BYTES && matches!(name, "sin" | "cos" | "sincos");
+    let finding = finding.help(advice(&if is_overload { format!("{name}f") } else { name.to_string() }));
     Some(finding.suggest(Some(math::suggestion(object))))
 }
 

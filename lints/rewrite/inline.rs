@@ -10,14 +10,22 @@ use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
 use lmem_frame::StackObject;
 use lmem_unit::MappedText;
+use ptx_syntax::Operand;
 
 use crate::framework::LintContext;
 use crate::rewrite::Rewrite;
 use crate::rewrite::facts::linkage::is_called_by_symbol;
 use crate::rewrite::facts::sites::{functions_named, trees};
 
+/// Instructions of PTX that inlining may add to a unit: with more, code no longer fits the instruction cache, and `ptxas` takes
+/// minutes. Such functions are kept out of line on purpose.
+const MAX_ADDED: usize = 2_000;
+
 /// Lets the compiler inline the functions (mangled names) that receive an object's address.
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject, functions: &[String]) -> Option<Suggestion> {
+    if added(cx, functions) > MAX_ADDED {
+        return None;
+    }
     let names: BTreeSet<String> = functions.iter().map(|function| format!("`{}`", demangle(function))).collect();
     let edits = functions.iter().flat_map(|function| in_trees(cx, object, function)).collect();
     offer(&names.into_iter().collect::<Vec<_>>(), edits)
@@ -26,6 +34,23 @@ pub fn suggestion(cx: &LintContext<'_>, object: &StackObject, functions: &[Strin
 /// The suggestion for one function, given the span of its name.
 pub fn of_function(cx: &LintContext<'_>, name: &Span) -> Option<Suggestion> {
     offer(&[format!("`{}`", name.text())], in_file(cx, name))
+}
+
+/// The instructions that inlining functions adds: all of them at each call but one.
+fn added(cx: &LintContext<'_>, functions: &[String]) -> usize {
+    let ptx = &cx.unit.facts.ptx;
+    let calls = |name: &str| {
+        let all = ptx.functions.iter().flat_map(|function| &function.instructions);
+        all.filter(|it| {
+            it.call().is_some_and(|call| matches!(call.callee, Operand::Symbol(callee, _) if **callee == *name))
+        })
+        .count()
+    };
+    let of_function = |name: &String| {
+        let size = ptx.function(name).map_or(0, |function| function.instructions.len());
+        size * calls(name).saturating_sub(1)
+    };
+    functions.iter().map(of_function).sum()
 }
 
 fn offer(names: &[String], edits: Vec<Edit>) -> Option<Suggestion> {

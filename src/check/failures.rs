@@ -30,7 +30,13 @@ enum Cause<'a> {
     Architecture(&'a str),
     /// `#error`, with the macro that it seems to be about.
     Directive(Option<&'a str>),
+    /// What CUDA 13 no longer has.
+    Removed,
 }
+
+/// Functions that CUDA 12 had last. Of the members of `cudaDeviceProp` that went with them, the compiler names the structure.
+const REMOVED: [&str; 4] =
+    ["cudaThreadSynchronize", "cudaThreadExit", "cudaThreadSetCacheConfig", "cudaThreadSetLimit"];
 
 /// Whether a word looks like a macro that a build defines.
 fn is_define(name: &str) -> bool {
@@ -52,6 +58,9 @@ fn cause(text: &str) -> Option<Cause<'_>> {
     if let Some(words) = text.strip_prefix("#error") {
         let mut words = words.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
         return Some(Cause::Directive(words.find(|word| is_define(word))));
+    }
+    if text.contains("\"cudaDeviceProp\" has no member") || quoted('"').is_some_and(|name| REMOVED.contains(&name)) {
+        return Some(Cause::Removed);
     }
     let is_undefined = text.starts_with("identifier ") && text.ends_with(" is undefined");
     quoted('"').filter(|_| is_undefined).filter(|name| is_define(name)).map(Cause::Define)
@@ -87,6 +96,9 @@ pub fn next_step(message: &CompilerMessage, unit: &TranslationUnit) -> Option<St
             Some(format!(
                 "{capture}give `-D {name}=…`, or `defines = [\"{name}=…\"]` in {table}, if a define is missing"
             ))
+        }
+        Cause::Removed => {
+            Some("CUDA 13 no longer has it: check with a CUDA 12 that is installed, `--toolkit PATH`".to_string())
         }
         Cause::Header(_) | Cause::Define(_) | Cause::Directive(_) | Cause::Architecture(_) => None,
     }
@@ -252,6 +264,8 @@ mod tests {
             ("Value 'sm_50' is not defined for option 'gpu-name'", Some(Cause::Architecture("sm_50"))),
             ("identifier \"TILE_M\" is undefined", Some(Cause::Define("TILE_M"))),
             ("identifier \"tile\" is undefined", None),
+            ("identifier \"cudaThreadSynchronize\" is undefined", Some(Cause::Removed)),
+            ("class \"cudaDeviceProp\" has no member \"clockRate\"", Some(Cause::Removed)),
             ("expected a \";\"", None),
             ("#error RADIX is set by build.rs", Some(Cause::Directive(Some("RADIX")))),
             ("#error \"TILE must be 16 or 32\"", Some(Cause::Directive(Some("TILE")))),

@@ -19,6 +19,8 @@ const TOLERANCE: u64 = 32;
 
 /// Less than one part in this many of the local memory is not worth shared memory.
 const MINOR_PART: u64 = 10;
+/// The same for spills: what is left of them still decides.
+const MINOR_PART_OF_SPILLS: u64 = 2;
 
 /// Facts about a candidate besides its figures.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +59,7 @@ pub enum Fault {
     /// The next candidate may leave none.
     #[error("some spills remain")]
     SpillsLeft,
-    #[error("shared memory for less than a tenth of the local memory")]
+    #[error("shared memory for too little of the local memory")]
     Minor,
     #[error("halves occupancy, saves less")]
     Occupancy,
@@ -276,10 +278,13 @@ fn falls(before: &Function, after: &Function) -> bool {
     is_known && frames.1 <= frames.0 && spills.1 <= spills.0 && (frames.1 < frames.0 || spills.1 < spills.0)
 }
 
-/// Whether less than a tenth of the frame and of the spills is gone.
+/// Whether less than a tenth of the frame and of the spills is gone, or less than half where nothing but spills is.
 fn is_minor(before: &Function, after: &Function) -> bool {
-    let is_kept = |before: u64, after: u64| before.saturating_sub(after).saturating_mul(MINOR_PART) < before.max(1);
-    is_kept(before.usage.stack_frame, after.usage.stack_frame) && is_kept(before.spilled(), after.spilled())
+    let is_kept = |part: u64| {
+        let is_kept = |before: u64, after: u64| before.saturating_sub(after).saturating_mul(part) < before.max(1);
+        is_kept(before.usage.stack_frame, after.usage.stack_frame) && is_kept(before.spilled(), after.spilled())
+    };
+    is_kept(MINOR_PART) || (before.spilled() > after.spilled() && is_kept(MINOR_PART_OF_SPILLS))
 }
 
 /// Whether a function that a candidate is not for has more local memory than before.

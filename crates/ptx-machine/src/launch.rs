@@ -56,6 +56,8 @@ pub struct Limits {
     pub turn: u64,
     /// Value of bytes of local and shared memory that nothing wrote. Output that changes with it depends on them.
     pub unwritten: u8,
+    /// Value of registers that nothing wrote: compilers leave a value that does not matter to chance.
+    pub unset: u8,
     /// Whether to count sectors, lines and passes of memory accesses, which takes time.
     pub count_accesses: bool,
 }
@@ -70,6 +72,7 @@ impl Default for Limits {
             reversed: false,
             turn: 400_000,
             unwritten: UNWRITTEN,
+            unset: 0,
             count_accesses: false,
         }
     }

@@ -264,7 +264,7 @@ impl Run<'_> {
         let count = threads.div_ceil(32);
         let code = &program.codes[0];
         let warps = (0..count).map(|index| {
-            let mut warp = Warp::new(index, self.launch.block);
+            let mut warp = Warp::new(index, self.launch.block, self.launch.limits.unset);
             let frame = warp.add_frame(code, 0, NOWHERE, NOWHERE, FIRST_LOCAL, 0);
             if let Some(frame) = warp.frames[frame as usize].as_deref_mut() {
                 for lane in frame.parameters.chunks_mut(code.parameter_bytes.max(1) as usize) {

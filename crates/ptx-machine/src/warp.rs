@@ -83,10 +83,12 @@ pub(crate) struct Warp {
     pub frames: Vec<Option<Box<Frame>>>,
     pub local: Vec<Local>,
     pub tid: [Lanes; 3],
+    /// Value of registers that nothing wrote.
+    pub unset: u8,
 }
 
 impl Warp {
-    pub fn new(index: u32, block: [u32; 3]) -> Self {
+    pub fn new(index: u32, block: [u32; 3], unset: u8) -> Self {
         let count = block.iter().map(|extent| u64::from(*extent)).product::<u64>();
         let mut tid = [[0; 32]; 3];
         let mut exists = 0;
@@ -109,6 +111,7 @@ impl Warp {
             frames: Vec::new(),
             local: vec![Local::default(); 32],
             tid,
+            unset,
         }
     }
 
@@ -132,7 +135,7 @@ impl Warp {
             parent,
             call_pc,
             depth,
-            registers: vec![[0; 32]; code.registers],
+            registers: vec![[u64::from(self.unset); 32]; code.registers],
             predicates: vec![0; code.registers],
             carry: 0,
             parameters: vec![0; code.parameter_bytes as usize * 32],

@@ -97,6 +97,13 @@ pub fn is_constructed(object: &StackObject) -> bool {
     private_variable(object).is_some_and(|variable| variable.is_constructed())
 }
 
+/// Whether shared memory has room for a variable of each thread, beside what the kernel uses already.
+pub fn has_room(cx: &LintContext<'_>, bytes: u64) -> bool {
+    let bound = cx.unit.function(&cx.frame.mangled).and_then(|function| function.max_thread_count());
+    let least = USUAL_THREADS.into_iter().min();
+    bound.or(least).is_some_and(|threads| room_for(cx, bytes, threads, Layout::Columns).is_some())
+}
+
 /// Whether the variable is a stack that is better off in local memory, at every block size.
 pub fn is_resident_stack(cx: &LintContext<'_>, object: &StackObject) -> bool {
     let bytes = own_variable(cx, object).filter(|_| is_stack(object)).and_then(|own| whole_bytes(cx, object, &own));

@@ -60,7 +60,9 @@ impl Search<'_> {
                 + events.variable_out_of_bounds.count;
             // An index past the end of an inner array reaches the next member, and only the edit exposes it.
             let is_doubtful = self.terms.inner_length.is_some() || reads_nothing > 0;
-            let is_proven = is_ordered && (!is_doubtful || self.differs_when_narrow(recipe));
+            let is_proven = is_ordered
+                && self.ignores_unwritten(recipe, &elements, &old)
+                && (!is_doubtful || self.differs_when_narrow(recipe));
             return Ok(is_proven.then_some(found));
         }
         let is_reached = self.reach.note(&old.outcome, &new.outcome);

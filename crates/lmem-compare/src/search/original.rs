@@ -43,12 +43,13 @@ impl Search<'_> {
         Ok((ran, elements))
     }
 
-    /// Whether the original computes the same with other bytes in memory that nothing wrote: compilers load both
-    /// operands of a condition before they know which one counts.
-    fn ignores_unwritten(&mut self, recipe: &Recipe, elements: &Elements, ran: &Ran) -> bool {
+    /// Whether the original computes the same with other values in memory and registers that nothing wrote: compilers load
+    /// both operands of a condition before they know which one counts.
+    pub(super) fn ignores_unwritten(&mut self, recipe: &Recipe, elements: &Elements, ran: &Ran) -> bool {
         let (mut launch, mut memory) = self.prepared(recipe, elements);
         launch.limits.warp_instructions = LAUNCH_LIMIT;
         launch.limits.unwritten = !launch.limits.unwritten;
+        launch.limits.unset = !launch.limits.unset;
         let outcome = self.before.run(&launch, &mut memory);
         self.work += outcome.warp_instructions;
         outcome.end == ran.outcome.end
