@@ -1,5 +1,6 @@
 //! The variable of an object: the one that its accesses mention, if exactly one fits.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -12,7 +13,7 @@ use super::blame::{mark_use, settle};
 use super::part::{MAX_PADDING, Part, fitting, size_fits};
 use super::pointees::arrays_behind;
 use super::resolve::Known;
-use super::twins::{assignment, consistent};
+use super::twins::{Texts, assignment, contradicted, is_consistent};
 use super::votes::{Candidate, Resolved, Score, candidates, rank, votes};
 use crate::access::{RawObject, StoredValues};
 
@@ -67,8 +68,14 @@ pub fn name_all(objects: &mut [&mut RawObject], trees: &SyntaxTrees<'_>) -> Vec<
         false => winner,
     };
     let all: Vec<Vec<Winner>> = strict.into_iter().zip(disputed).enumerate().map(decide).collect();
-    let fits = |object: usize, variable: &Candidate| consistent(objects[object], &resolved[object], variable, trees);
-    let chosen: Vec<Option<usize>> = (0..all.len()).map(|index| choose(index, &all, objects, &fits)).collect();
+    let texts = Texts::default();
+    let contradictions: Vec<OnceCell<_>> = all.iter().map(|_| OnceCell::new()).collect();
+    let fits = |object: usize, variable: &Candidate| {
+        let contradicted =
+            contradictions[object].get_or_init(|| contradicted(objects[object], &resolved[object], trees, &texts));
+        is_consistent(contradicted, variable)
+    };
+    let chosen = choose(&all, objects, &fits);
     let chosen: Vec<Option<usize>> =
         (0..all.len()).map(|index| chosen[index].filter(|_| is_undisputed(index, &chosen, &all, objects))).collect();
     let taken: BTreeSet<Candidate> =
@@ -105,42 +112,66 @@ fn is_undisputed(index: usize, chosen: &[Option<usize>], all: &[Vec<Winner>], ob
     has_room || rivals.iter().all(|(_, rival)| rank(rival) < rank(score))
 }
 
-/// The variable of an object. If n objects have the same n candidates, the code treats them alike, and the origins of
-/// their indices may distinguish them. If these do not, the facts hold for each of them, and candidates are assigned in
-/// order of declaration.
+/// The variables of objects, as numbers of their candidates. If n objects have the same n candidates, the code treats them alike,
+/// and the origins of their indices may distinguish them. If these do not, the facts hold for each of them, and candidates are
+/// assigned in order of declaration.
 fn choose(
-    index: usize,
     all: &[Vec<Winner>],
     objects: &[&mut RawObject],
     is_consistent: &dyn Fn(usize, &Candidate) -> bool,
-) -> Option<usize> {
-    let own = &all[index];
-    let names = |winners: &[Winner]| winners.iter().map(|(candidate, _)| candidate.clone()).collect::<BTreeSet<_>>();
-    // The last of them may have padding.
-    let is_twin = |other: usize| {
-        objects[other].bytes.abs_diff(objects[index].bytes) <= MAX_PADDING && names(&all[other]) == names(own)
-    };
-    let twins: Vec<usize> = (0..all.len()).filter(|other| is_twin(*other)).collect();
-    match own.len() {
-        0 => None,
-        1 => Some(0),
-        count if count == twins.len() => {
-            let mut declared: Vec<usize> = (0..count).collect();
-            declared.sort_by_key(|variable| (own[*variable].0.0, own[*variable].0.1.range));
-            let fits = |twin: usize, variable: usize| is_consistent(twins[twin], &own[declared[variable]].0);
-            let position = twins.iter().position(|twin| *twin == index)?;
-            assignment(count, &fits)?.get(position).map(|variable| declared[*variable])
+) -> Vec<Option<usize>> {
+    let mut numbers: BTreeMap<&Candidate, usize> = BTreeMap::new();
+    let mut names: Vec<Vec<usize>> = Vec::new();
+    for winners in all {
+        let mut of_object: Vec<usize> = Vec::new();
+        for (candidate, _) in winners {
+            let next = numbers.len();
+            of_object.push(*numbers.entry(candidate).or_insert(next));
         }
-        _ => {
-            // A variable is one object: one that certainly belongs to another object is excluded.
-            let is_taken = |(candidate, _): &Winner| {
-                let others = (0..all.len()).filter(|other| *other != index);
-                others.into_iter().any(|other| matches!(all[other].as_slice(), [(only, _)] if only == candidate))
-            };
-            let mut free = own.iter().enumerate().filter(|(_, winner)| !is_taken(winner)).map(|(number, _)| number);
-            free.next().filter(|_| free.next().is_none())
+        of_object.sort_unstable();
+        names.push(of_object);
+    }
+    let mut groups: BTreeMap<&[usize], Vec<usize>> = BTreeMap::new();
+    for (index, names) in names.iter().enumerate() {
+        groups.entry(names).or_default().push(index);
+    }
+    // A variable is one object: one that certainly belongs to another object is excluded.
+    let mut certain: BTreeMap<&Candidate, Vec<usize>> = BTreeMap::new();
+    for (index, winners) in all.iter().enumerate() {
+        if let [(only, _)] = winners.as_slice() {
+            certain.entry(only).or_default().push(index);
         }
     }
+    let mut assigned: BTreeMap<Vec<usize>, Option<Vec<usize>>> = BTreeMap::new();
+    let variable_of = |index: usize| {
+        let own = &all[index];
+        // The last of them may have padding.
+        let is_twin = |other: &usize| objects[*other].bytes.abs_diff(objects[index].bytes) <= MAX_PADDING;
+        let twins: Vec<usize> = groups[names[index].as_slice()].iter().copied().filter(is_twin).collect();
+        match own.len() {
+            0 => None,
+            1 => Some(0),
+            count if count == twins.len() => {
+                let position = twins.iter().position(|twin| *twin == index)?;
+                let assigned = assigned.entry(twins).or_insert_with_key(|twins| {
+                    let mut declared: Vec<usize> = (0..count).collect();
+                    declared.sort_by_key(|variable| (own[*variable].0.0, own[*variable].0.1.range));
+                    let fits = |twin: usize, variable: usize| is_consistent(twins[twin], &own[declared[variable]].0);
+                    let found = assignment(count, &fits)?;
+                    Some(found.into_iter().map(|variable| declared[variable]).collect())
+                });
+                assigned.as_ref()?.get(position).copied()
+            }
+            _ => {
+                let is_taken = |(candidate, _): &Winner| {
+                    certain.get(candidate).is_some_and(|others| others.iter().any(|other| *other != index))
+                };
+                let mut free = own.iter().enumerate().filter(|(_, winner)| !is_taken(winner)).map(|(number, _)| number);
+                free.next().filter(|_| free.next().is_none())
+            }
+        }
+    };
+    (0..all.len()).map(variable_of).collect()
 }
 
 /// The candidates of an object: one if its accesses decide, several if they are tied, or none.

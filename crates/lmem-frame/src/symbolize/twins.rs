@@ -1,9 +1,11 @@
 //! Distinguishes variables with equal votes: compares the origins of the index in the PTX with the text of the index.
 
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use cuda_syntax::SyntaxTrees;
 use cuda_syntax::identifiers::{identifiers, occurrences};
+use cuda_syntax::{SyntaxTrees, TreeId};
 
 use super::votes::{Candidate, Resolved};
 use crate::access::{Access, Address, RawObject};
@@ -22,29 +24,48 @@ struct Told {
     parameters: u64,
 }
 
-/// Whether the computed accesses of an object may be uses of a variable: each access needs an index in the text that
-/// does not contradict the origins of its address.
-pub fn consistent(
+/// A variable, by its tree and the range of its name.
+type Key = (TreeId, (usize, usize));
+
+/// The texts of indices that were read so far. Many variables of one statement have the same.
+#[derive(Default)]
+pub struct Texts(RefCell<HashMap<(TreeId, Range<usize>, bool), Told>>);
+
+/// The variables that an object cannot be: of each access with a run-time index, the text has indices of the variable, and the
+/// origins of the address contradict all of them.
+pub fn contradicted(
     object: &RawObject,
     resolved: &Resolved<'_>,
-    (tree, declaration): &Candidate,
     trees: &SyntaxTrees<'_>,
-) -> bool {
+    texts: &Texts,
+) -> HashSet<Key> {
+    let mut all = HashSet::new();
     let is_computed = |access: &Access| matches!(access.address, Address::Computed(_));
-    let mut computed = object.accesses.iter().enumerate().filter(|(_, access)| is_computed(access));
-    computed.all(|(number, access)| {
-        let found = resolved.of(number, access);
-        let of_variable = found
-            .iter()
-            .filter(|found| found.place.tree == *tree && found.mention.declaration.range == declaration.range);
-        let indices = of_variable.flat_map(|found| {
-            // The outermost function is the kernel.
-            let is_of_kernel = found.is_outermost();
-            found.mention.indices.iter().map(move |index| told(index, &found.place, is_of_kernel, trees))
-        });
-        let indices: Vec<Told> = indices.collect();
-        indices.is_empty() || indices.iter().any(|told| !contradicts(*told, access))
-    })
+    for (number, access) in object.accesses.iter().enumerate().filter(|(_, access)| is_computed(access)) {
+        let mut fits: HashMap<Key, bool> = HashMap::new();
+        for found in resolved.of(number, access).iter() {
+            let key = (found.place.tree, found.mention.declaration.range);
+            for index in &found.mention.indices {
+                // The outermost function is the kernel.
+                let told = texts.told(index, &found.place, found.is_outermost(), trees);
+                *fits.entry(key).or_default() |= !contradicts(told, access);
+            }
+        }
+        all.extend(fits.into_iter().filter(|(_, fits)| !fits).map(|(key, _)| key));
+    }
+    all
+}
+
+/// Whether an object may be a variable.
+pub fn is_consistent(contradicted: &HashSet<Key>, (tree, declaration): &Candidate) -> bool {
+    !contradicted.contains(&(*tree, declaration.range))
+}
+
+impl Texts {
+    fn told(&self, index: &Range<usize>, place: &Place, is_of_kernel: bool, trees: &SyntaxTrees<'_>) -> Told {
+        let key = (place.tree, index.clone(), is_of_kernel);
+        *self.0.borrow_mut().entry(key).or_insert_with(|| told(index, place, is_of_kernel, trees))
+    }
 }
 
 fn told(index: &Range<usize>, place: &Place, is_of_kernel: bool, trees: &SyntaxTrees<'_>) -> Told {
@@ -145,7 +166,8 @@ mod tests {
             ..Access::new(AccessKind::Load, Address::Computed(sources), [place].into_iter().collect())
         };
         let object = RawObject { bytes: 48, accesses: vec![access], ..RawObject::default() };
-        consistent(&object, &Resolved::new(&object, &trees, &Rc::default()), &(id, declaration), &trees)
+        let resolved = Resolved::new(&object, &trees, &Rc::default());
+        is_consistent(&contradicted(&object, &resolved, &trees, &Texts::default()), &(id, declaration))
     }
 
     #[test]
