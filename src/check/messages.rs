@@ -4,12 +4,12 @@ use std::path::Path;
 
 use lmem_base::diagnostic::{Code, Diagnostic, Help, Label, Severity};
 use lmem_base::mangling::demangle;
-use lmem_base::source::{SourceFile, Span, normalize};
+use lmem_base::source::Span;
 use lmem_lints::explains;
-use lmem_unit::{CompilerMessage, MappedText, MessageKind, STRING_NAME, TranslationUnit, UnitCode};
-use nv_code::PtxModule;
+use lmem_unit::{CompilerMessage, MessageKind, TranslationUnit, UnitCode};
 
 use super::failures;
+use super::locator::Locator;
 use crate::compile::{CompileError, Failure};
 
 /// Limit on messages of one unit.
@@ -20,7 +20,8 @@ pub type Located = (CompilerMessage, Option<Span>);
 
 /// Warnings of a successful compilation, with their locations.
 pub fn located(messages: &[CompilerMessage], unit: &TranslationUnit, root: &Path, ptx: &str) -> Vec<Located> {
-    let located = messages.iter().map(|message| (message.clone(), locate(message, unit, root, Some(ptx))));
+    let locator = Locator::new(unit, root, Some(ptx));
+    let located = messages.iter().map(|message| (message.clone(), locator.locate(message)));
     // Users cannot fix warnings in headers of others.
     located.filter(|(message, span)| span.is_some() || message.place.is_none()).collect()
 }
@@ -38,11 +39,9 @@ pub fn failure(failure: &Failure, unit: &TranslationUnit, root: &Path) -> Vec<Di
     }
     let errors: Vec<&CompilerMessage> =
         failure.messages.iter().filter(|message| message.kind == MessageKind::Error).collect();
-    let mut diagnostics: Vec<Diagnostic> = errors
-        .iter()
-        .take(MAX_MESSAGES)
-        .map(|message| diagnostic(message, locate(message, unit, root, failure.ptx.as_deref()), unit))
-        .collect();
+    let locator = Locator::new(unit, root, failure.ptx.as_deref());
+    let mut diagnostics: Vec<Diagnostic> =
+        errors.iter().take(MAX_MESSAGES).map(|message| diagnostic(message, locator.locate(message), unit)).collect();
     // The last line of ptxas only repeats that there were errors.
     if diagnostics.len() > 1 {
         diagnostics.retain(|diagnostic| !diagnostic.message.contains("Ptx assembly aborted due to errors"));
@@ -144,96 +143,4 @@ fn diagnostic(message: &CompilerMessage, span: Option<Span>, unit: &TranslationU
         diagnostic.help.push(Help { message: message.to_string() });
     }
     diagnostic
-}
-
-fn locate(message: &CompilerMessage, unit: &TranslationUnit, root: &Path, ptx: Option<&str>) -> Option<Span> {
-    let (name, line) = message.place.as_ref()?;
-    if message.compiler == "ptxas" {
-        return match (&unit.code, ptx) {
-            (UnitCode::Ptx { text, .. }, _) => line_of_text(text, *line, None),
-            (_, Some(ptx)) => line_of_ptx(ptx, *line, unit, root),
-            (_, None) => None,
-        };
-    }
-    line_of_file(name, *line, message.column.as_ref(), unit, root)
-}
-
-/// A line of a file or of the unit's own text, by the compiler's name for it.
-fn line_of_file(
-    name: &str,
-    line: u32,
-    column: Option<&(u32, String)>,
-    unit: &TranslationUnit,
-    root: &Path,
-) -> Option<Span> {
-    let path = normalize(&unit.base.join(name));
-    if let UnitCode::CudaText { text, options } = &unit.code {
-        let program = options.program_name.as_deref().unwrap_or(STRING_NAME);
-        if name == program || path == normalize(&unit.base.join(program)) {
-            return line_of_text(text, line, column);
-        }
-    }
-    let file = SourceFile::read_named(&path, root, &[root, &unit.base])?;
-    line_of_text(&MappedText::from_file(&file), line, column)
-}
-
-fn line_of_text(text: &MappedText, line: u32, column: Option<&(u32, String)>) -> Option<Span> {
-    let mut start = 0;
-    for _ in 1..line {
-        start += text.as_str().get(start..)?.find('\n')? + 1;
-    }
-    let rest = text.as_str().get(start..)?;
-    let content = rest.lines().next().unwrap_or("");
-    let blank = content.len() - content.trim_start().len();
-    // EDG prints the line with macros expanded, tabs replaced by spaces, and trailing comments removed. Its column
-    // refers to that text.
-    let is_printed = |printed: &str| {
-        let rest =
-            content.replace('\t', " ").trim().strip_prefix(printed.trim()).map(|rest| rest.trim_start().to_string());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("//") || rest.starts_with("/*"))
-    };
-    let trusted = column.filter(|(_, printed)| printed.is_empty() || is_printed(printed));
-    let token = trusted.and_then(|(column, _)| content.char_indices().nth(*column as usize - 1)).map(|(at, _)| at);
-    let range = match token {
-        Some(at) => {
-            let length = content[at..].find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(content.len() - at);
-            let first = content[at..].chars().next().map_or(0, char::len_utf8);
-            at..at + length.max(first)
-        }
-        None => blank..content.trim_end().len().max(blank),
-    };
-    text.span(start + range.start..start + range.end)
-}
-
-/// The source line of a PTX instruction, which is mostly inline assembly.
-fn line_of_ptx(ptx: &str, line: u32, unit: &TranslationUnit, root: &Path) -> Option<Span> {
-    let module = PtxModule::parse(ptx).ok()?;
-    let function = module.function_at(line)?;
-    let location = function.instructions[function.instruction_at(line)?].location?;
-    function.location_chain(location as usize).into_iter().find_map(|location| {
-        let name = module.files.get(&location.file)?;
-        line_of_file(name, location.line, Some(&(location.column.max(1), String::new())), unit, root)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn span(source: &str, line: u32, column: Option<(u32, &str)>) -> Option<String> {
-        let text = MappedText::from_file(&SourceFile::from_text("a.cu", source));
-        let column = column.map(|(column, printed)| (column, printed.to_string()));
-        line_of_text(&text, line, column.as_ref()).map(|span| format!("{span:?}"))
-    }
-
-    #[test]
-    fn columns_are_used_when_the_printed_line_is_the_source_line() {
-        let source = "int a;\n\tint y = foo + 2;\n";
-        assert_eq!(span(source, 2, Some((10, " int y = foo + 2;"))).as_deref(), Some("a.cu:2:10+3"));
-        assert_eq!(span(source, 2, Some((10, " int z = bar;"))).as_deref(), Some("a.cu:2:2+16"));
-        assert_eq!(span("int y = foo; // c", 1, Some((9, "int y = foo;"))).as_deref(), Some("a.cu:1:9+3"));
-        assert_eq!(span(source, 2, None).as_deref(), Some("a.cu:2:2+16"));
-        assert_eq!(span(source, 9, None), None);
-        assert_eq!(span(source, 2, Some((99, ""))).as_deref(), Some("a.cu:2:2+16"));
-    }
 }

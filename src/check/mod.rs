@@ -16,6 +16,7 @@ mod kernels;
 mod known;
 mod level_here;
 mod levels;
+mod locator;
 mod loosened;
 mod machine;
 mod messages;

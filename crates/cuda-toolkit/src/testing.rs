@@ -16,6 +16,10 @@ pub(super) struct Machine {
     variables: RefCell<BTreeMap<String, OsString>>,
 }
 
+/// Goes into the folder that an installer is to fill: it is not started there.
+pub(super) const IN_STAGING: &str =
+    "before=; for it; do [ \"$before\" = --target ] && cd \"${it%/*}\"; before=$it; done";
+
 impl Machine {
     pub(super) fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
@@ -77,7 +81,8 @@ impl Machine {
     pub(super) fn installer(&self, name: &str, install: &str) -> &Self {
         let machine = self.root.path().display();
         let log = format!("echo \"{name} $*\" >> '{machine}/log'; cat requirements.txt >> '{machine}/log'");
-        let script = format!("case \"$*\" in *--version*) exit 0;; esac\n{log}\nmachine='{machine}'\n{install}");
+        let script =
+            format!("case \"$*\" in *--version*) exit 0;; esac\n{IN_STAGING}\n{log}\nmachine='{machine}'\n{install}");
         program(&self.path("tools").join(name), &script);
         self.set_path(&["tools"])
     }

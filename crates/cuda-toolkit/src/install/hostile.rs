@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::testing::{Machine, program};
+use crate::testing::{IN_STAGING, Machine, program};
 
 fn install(machine: &Machine, wanted: &str) -> Result<Toolkit, ToolkitError> {
     let (cancel, environment) = (AtomicBool::new(false), &machine.environment());
@@ -125,7 +125,10 @@ fn with_pip(machine: &Machine, python: &Path) {
     // Only the wheel that is there is asked for.
     let only =
         "case \"$*\" in *requirements.txt*) grep nvidia-cuda-nvcc requirements.txt > r; mv r requirements.txt;; esac";
-    program(&machine.path("tools/python3"), &format!("{run}\n{only}\nexec '{}' \"$@\"", python.display()));
+    program(
+        &machine.path("tools/python3"),
+        &format!("{run}\n{IN_STAGING}\n{only}\nexec '{}' \"$@\"", python.display()),
+    );
     machine.set_path(&["tools"]);
 }
 

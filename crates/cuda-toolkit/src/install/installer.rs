@@ -40,8 +40,9 @@ impl Installer {
     pub(super) fn command(&self, staging: &Path) -> Command {
         let mut command = Command::new(&self.program);
         command.args(self.prefix);
-        // Not in the workspace: `python -m` imports from the current folder, and uv reads configuration from it.
-        command.current_dir(staging);
+        // Neither in the workspace nor below it, as a cache may be: `python -m` imports from the current folder, and uv looks
+        // for environments and settings in all parents.
+        command.current_dir("/");
         // Temporary files go into the staging folder. They are renamed instead of copied, do not fill a small `/tmp`,
         // and are deleted with it.
         command.env("TMPDIR", staging.join("tmp"));
@@ -74,7 +75,9 @@ impl Installer {
         if self.is_uv {
             command.arg("pip");
         }
-        command.args(["install", "--quiet", "--no-deps", "--only-binary", ":all:", "--target", "packages"]);
+        command
+            .args(["install", "--quiet", "--no-deps", "--only-binary", ":all:", "--target"])
+            .arg(staging.join("packages"));
         if self.is_uv {
             command.args(["--no-progress"]);
         } else {
@@ -87,7 +90,7 @@ impl Installer {
             // pip has no offline switch, but it finds wheels in the folders of its configuration.
             command.arg(if self.is_uv { "--offline" } else { "--no-index" });
         }
-        command.args(["-r", "requirements.txt"]);
+        command.arg("-r").arg(staging.join("requirements.txt"));
         command
     }
 }
