@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use foldhash::fast::FixedState;
 use ptx_machine::{Access, Class, Element, Generated, Origin, Region, Value, Values};
 use ptx_syntax::Type;
 
@@ -11,7 +12,7 @@ use crate::constants::Constants;
 use crate::recipe::{Recipe, Spread};
 
 /// By region and offset, a class that is not the region's.
-type Members = Rc<RefCell<HashMap<(Origin, i64), Option<Class>>>>;
+type Members = Rc<RefCell<HashMap<(Origin, i64), Option<Class>, FixedState>>>;
 
 /// The element types of regions, so that the other version gets the same contents.
 #[derive(Debug, Clone, Default)]

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
 use ptx_syntax::Type;
 
 use crate::outcome::Fault;
@@ -221,8 +222,8 @@ pub struct Written {
 /// Global memory of a launch, with constants and module variables.
 pub struct Memory {
     regions: BTreeMap<RegionId, Region>,
-    by_origin: HashMap<Origin, RegionId>,
-    index: HashMap<u64, u32>,
+    by_origin: HashMap<Origin, RegionId, FixedState>,
+    index: HashMap<u64, u32, FixedState>,
     pages: Vec<Box<Page>>,
     tlb: [(u64, u32); TLB],
     values: Box<dyn Values>,
@@ -231,7 +232,7 @@ pub struct Memory {
     max_pages: usize,
     allocations: u32,
     /// The last writer by address, if requested.
-    writers: Option<HashMap<u64, Writer>>,
+    writers: Option<HashMap<u64, Writer, FixedState>>,
 }
 
 /// A thread: its block, and its index in the block.
@@ -266,8 +267,8 @@ impl Memory {
     pub fn new(values: impl Values + 'static) -> Self {
         Self {
             regions: BTreeMap::new(),
-            by_origin: HashMap::new(),
-            index: HashMap::new(),
+            by_origin: HashMap::default(),
+            index: HashMap::default(),
             pages: Vec::new(),
             tlb: [(u64::MAX, 0); TLB],
             values: Box::new(values),
@@ -407,7 +408,7 @@ impl Memory {
 
     /// Starts recording which threads store to global memory, except by atomics. Takes time.
     pub fn note_writers(&mut self) {
-        self.writers = Some(HashMap::new());
+        self.writers = Some(HashMap::default());
     }
 
     /// Whether several threads stored different values here, so that the result may depend on timing.
