@@ -8,7 +8,9 @@
 //! - Trip count unknown: use the array's size as trip count, with a guard `if (i < n)` in the body, and unroll that
 //!   loop.
 //! - `#pragma unroll 1`, or a partial factor: use `#pragma unroll`.
+//! - A condition that may hold again after it failed, such as `a[i] < x`: a guard would go on; leave the loop by `break`.
 //! - A loop with `break`: give it a constant trip count, and disable the remaining iterations with a flag.
+//! - An array of more than 1020 bytes is in local memory whatever its indices are: see `large_array`.
 //! - nvcc does not know `#pragma nounroll` and ignores it with a warning.
 //!
 //! ## Example

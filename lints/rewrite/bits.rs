@@ -108,8 +108,13 @@ impl Flags<'_> {
         let parent = element.parent()?;
         match Assignment::of(parent) {
             Some(assignment) if assignment.left() == Some(element) => {
-                let is_statement = parent.parent()?.kind() == Kind::ExpressionStatement;
-                self.assigned(element, index, assignment.right().filter(|_| is_statement && assignment.is_plain())?)
+                let (value, around) = (assignment.right()?, parent.parent()?);
+                let is_statement = around.kind() == Kind::ExpressionStatement;
+                match assignment.operator() {
+                    None | Some("=") if is_statement => self.assigned(element, index, value),
+                    None | Some("=") => self.assigned_between(element, index, value, parent),
+                    Some(operator) => self.changed(element, index, value, operator).filter(|_| is_statement),
+                }
             }
             _ if is_value(self.tree, element) => self.read(element, index),
             _ => None,
@@ -156,6 +161,53 @@ impl Flags<'_> {
         }
     }
 
+    /// `(seen |= 1u << index, true)` for an assignment whose value another one takes.
+    fn assigned_between(
+        &self,
+        element: Node<'_>,
+        index: Node<'_>,
+        value: Node<'_>,
+        assignment: Node<'_>,
+    ) -> Option<Vec<Edit>> {
+        let Self { tree, name, one } = self;
+        let outer = Assignment::of(assignment.parent()?)?;
+        let is_taken = outer.right() == Some(assignment) && is_number(tree, outer.left()?);
+        let (open, close) = parentheses(index);
+        let end = value.end_byte();
+        match tree.slice(value) {
+            "true" | "1" if is_taken => {
+                self.around(element, index, &format!("({name} |= {one} << {open}"), end, &format!("{close}, true)"))
+            }
+            "false" | "0" if is_taken => {
+                let before = format!("({name} &= ~({one} << {open}");
+                self.around(element, index, &before, end, &format!("{close}), false)"))
+            }
+            _ => None,
+        }
+    }
+
+    /// `seen |= (value ? 1u : 0u) << index;`: the value is evaluated before the index, as in the assignment.
+    fn changed(&self, element: Node<'_>, index: Node<'_>, value: Node<'_>, operator: &str) -> Option<Vec<Edit>> {
+        let Self { tree, name, one } = self;
+        let is_fit = is_number(tree, value) && occurrences(tree.slice(index), name).next().is_none();
+        let zero = one.replacen('1', "0", 1);
+        let (open, close) = parentheses(index);
+        let shifted = |set: &str, unset: &str| format!(" ? {set} : {unset}) << {open}{}{close}", tree.slice(index));
+        let (before, behind) = match operator {
+            "|=" => (format!("{name} |= (("), format!("){}", shifted(one, &zero))),
+            // A number takes part with its lowest bit, as `true` has no other.
+            "&=" => (format!("{name} &= ~(((("), format!(") & 1){})", shifted(&zero, one))),
+            // Any other number than 0 and 1 would leave a flag set.
+            "^=" if is_condition_text(value) => (format!("{name} ^= (("), format!("){}", shifted(one, &zero))),
+            _ => return None,
+        };
+        let edits = [
+            tree.replacement(element.start_byte()..value.start_byte(), &before).filter(|_| is_fit)?,
+            tree.insertion(value.end_byte(), &behind)?,
+        ];
+        Some(edits.into())
+    }
+
     /// Replaces what stands before and behind an index, up to `end`.
     fn around(&self, element: Node<'_>, index: Node<'_>, before: &str, end: usize, behind: &str) -> Option<Vec<Edit>> {
         let edits = [
@@ -163,6 +215,19 @@ impl Flags<'_> {
             self.tree.replacement(index.end_byte()..end, behind)?,
         ];
         Some(edits.into())
+    }
+}
+
+/// Whether an expression is 0 or 1, as its form shows.
+fn is_condition_text(value: Node<'_>) -> bool {
+    match value.kind() {
+        Kind::True | Kind::False => true,
+        Kind::ParenthesizedExpression => value.named_child(0).is_some_and(is_condition_text),
+        Kind::UnaryExpression => value.operator() == Some("!"),
+        Kind::BinaryExpression => {
+            matches!(value.operator(), Some("<" | ">" | "<=" | ">=" | "==" | "!=" | "&&" | "||"))
+        }
+        _ => false,
     }
 }
 
@@ -228,6 +293,17 @@ mod tests {
                 "bool seen[8] = {}; auto mark = [&](int i) { seen[i] = true; }; mark(3); out[0] = seen[max(n, 1)];",
                 "unsigned seen = 0; auto mark = [&](int i) { seen |= 1u << i; }; mark(3); out[0] = ((seen >> max(n, 1) & 1) != 0);",
             ),
+            // Other assignments, and values that others take.
+            (
+                "bool seen[8] = {}; seen[n] |= in[n] & 4; seen[n++] &= in[n]; seen[n] ^= in[0] > n;",
+                "unsigned seen = 0; seen |= ((in[n] & 4) ? 1u : 0u) << n; seen &= ~((((in[n]) & 1) ? 0u : 1u) << (n++)); \
+                 seen ^= ((in[0] > n) ? 1u : 0u) << n;",
+            ),
+            (
+                "bool seen[8] = {}; out[0] = seen[n] = true; seen[0] = seen[n] = false;",
+                "unsigned seen = 0; out[0] = (seen |= 1u << n, true); \
+                 seen = ((seen &= ~(1u << n), false)) ? seen | 1u << 0 : seen & ~(1u << 0);",
+            ),
             // The value's own index has another element of the array.
             (
                 "bool seen[8] = {}; seen[seen[n] ? 1 : 2] = true;",
@@ -264,10 +340,14 @@ mod tests {
             "bool seen[8] = {}; auto keep = [&](bool one) { seen[0] = one; return one; }; seen[n] = keep(in[n] > 0);",
             "bool seen[8] = {}; auto keep = [&](bool one) { seen[0] = one; return one; }; out[0] = seen[n] + keep(true);",
             "bool seen[8] = {}; auto slot = [&](int i) { seen[0] = false; return i; }; while (seen[slot(n)]) ++n;",
-            // The value of an assignment, and other assignments.
-            "bool seen[8] = {}; out[0] = seen[n] = true;",
-            "bool seen[8] = {}; seen[0] = seen[n] = true;",
-            "bool seen[8] = {}; seen[n] |= in[n] > 0;",
+            // The value of an assignment to a class or in a condition, and assignments that keep more than a flag.
+            "bool seen[8] = {}; Slot slot = n; slot = seen[n] = true;",
+            "bool seen[8] = {}; if (seen[n] = true) n = 1;",
+            "bool seen[8] = {}; out[0] = seen[n] = in[n] > 0;",
+            "bool seen[8] = {}; seen[n] ^= in[n];",
+            "bool seen[8] = {}; seen[n] += in[n];",
+            "bool seen[8] = {}; out[0] = seen[n] |= true;",
+            "bool seen[8] = {}; seen[seen[0] ? 1 : 2] |= in[n] > 0;",
             "bool seen[8] = {}; (seen[n]) = true;",
             // The index would be written twice, with the array in it.
             "bool seen[8] = {}; seen[seen[n] ? 1 : 2] = in[n] > 0;",

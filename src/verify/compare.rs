@@ -418,7 +418,8 @@ mod tests {
         };
         let before = function(4400, 5752, 32, 100);
         assert_eq!(fault(&before, &shared(4312, 5248)), Some(Fault::Minor));
-        assert_eq!(fault(&before, &shared(4312, 5100)), None);
+        assert_eq!(fault(&before, &shared(4312, 5100)), Some(Fault::Minor));
+        assert_eq!(fault(&before, &shared(4312, 2800)), None);
         assert_eq!(fault(&before, &shared(3900, 5752)), None);
         assert_eq!(fault(&before, &function(4312, 5248, 32, 100)), None);
     }

@@ -96,6 +96,8 @@ impl<'t> Numbers<'t> {
                 .iter()
                 .all(|side| node.field(*side).is_some_and(|side| self.is_number(side))),
             Kind::CastExpression => node.field(Field::Type).is_some_and(|it| self.is_type(tree.slice(it))),
+            // Its value is that of the left side.
+            Kind::AssignmentExpression => node.field(Field::Left).is_some_and(|left| self.is_number(left)),
             Kind::FieldExpression => self.is_member(node, false),
             Kind::SubscriptExpression | Kind::PointerExpression => {
                 !tree.slice(node).starts_with('&') && node.field(Field::Argument).is_some_and(|it| self.is_array(it))

@@ -27,9 +27,12 @@ struct Told {
 /// A variable, by its tree and the range of its name.
 type Key = (TreeId, (usize, usize));
 
-/// The texts of indices that were read so far. Many variables of one statement have the same.
+/// An index in a text, and whether the kernel itself has it.
+type Index = (TreeId, Range<usize>, bool);
+
+/// What the texts of indices that were read so far tell. Many variables of one statement have the same.
 #[derive(Default)]
-pub struct Texts(RefCell<HashMap<(TreeId, Range<usize>, bool), Told>>);
+pub struct Texts(RefCell<HashMap<Index, Told>>);
 
 /// The variables that an object cannot be: of each access with a run-time index, the text has indices of the variable, and the
 /// origins of the address contradict all of them.
