@@ -71,7 +71,7 @@ use nv_code::dataflow::Provenance;
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
 use crate::large_array::{IN_PIECES, exceeds_registers};
 use crate::rewrite::select::{FORMS, worth::SELECT_ELEMENTS};
-use crate::rewrite::{bits, component, ring_order, select, shared, static_table};
+use crate::rewrite::{bits, component, insertion, ring_order, select, shared, static_table};
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_index",
@@ -96,6 +96,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         suggestion => (suggestion, None),
     };
     let finding = finding.suggest(bits::suggestion(object));
+    let finding = insertion::suggestions(object).into_iter().fold(finding, |finding, it| finding.suggest(Some(it)));
     let in_order = ring_order::suggestions(object).into_iter();
     let finding = in_order.fold(finding, |finding, suggestion| finding.suggest(Some(suggestion)));
     // If variables share memory, the machine code does not tell which of them is constant.

@@ -52,7 +52,7 @@ use nv_code::dataflow::TripCount;
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::large_array::{IN_PIECES, exceeds_registers};
-use crate::rewrite::{memcpy, shared, unroll};
+use crate::rewrite::{insertion, memcpy, shared, unroll};
 
 pub(crate) static LINT: Lint = Lint {
     name: "rolled_loop",
@@ -90,7 +90,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Walk::Call(_) => memcpy::suggestion(object),
         Walk::Library(_) | Walk::Hidden => None,
     };
-    let finding = finding.help(walk.advice(cx, found.as_ref(), trip, object.bytes)).suggest(suggestion);
+    let finding = finding.help(walk.advice(cx, found.as_ref(), trip, object.bytes));
+    let finding = insertion::suggestions(object).into_iter().fold(finding, |finding, it| finding.suggest(Some(it)));
+    let finding = finding.suggest(suggestion);
     Some(finding.suggest(shared::suggestion(cx, object)))
 }
 

@@ -61,6 +61,16 @@ impl Unrolled {
 
     /// The rewrite for some of the accesses.
     pub fn of_accesses(object: &StackObject, is_wanted: impl Fn(&Access) -> bool) -> Option<Self> {
+        Self::of_loops(object, is_wanted, false)
+    }
+
+    /// The same, where a loop whose trip count only the compiler found gets the array's extent, too: it may find the
+    /// number after it unrolls.
+    pub fn to_extents(object: &StackObject, is_wanted: impl Fn(&Access) -> bool) -> Option<Self> {
+        Self::of_loops(object, is_wanted, true)
+    }
+
+    fn of_loops(object: &StackObject, is_wanted: impl Fn(&Access) -> bool, is_doubted: bool) -> Option<Self> {
         if object.bytes > u64::from(MAX_REGISTERS) * REGISTER_BYTES {
             return None;
         }
@@ -75,7 +85,8 @@ impl Unrolled {
             .filter_map(|it| Some((it.clone(), it.enclosing(&is_over)?)))
             .collect();
         let is_inner = |found: &ForLoop| inner.iter().any(|(known, _)| known.is_same(found));
-        let has_run_time = accesses.iter().any(|access| access.address == Address::Induction(TripCount::RunTime));
+        let has_run_time =
+            is_doubted || accesses.iter().any(|access| access.address == Address::Induction(TripCount::RunTime));
         let is_known =
             |found: &ForLoop| found.rounds.is_some() || (!has_run_time && !found.is_stepped) || is_inner(found);
         let outer: Vec<ForLoop> = inner.iter().flat_map(|(_, outer)| outer.clone()).collect();

@@ -1,0 +1,230 @@
+//! Loops that move elements up until a condition on them fails, and what is stored where they end:
+//! `while (at > 0 && key[at - 1] > k) { key[at] = key[at - 1]; --at; } key[at] = k;`
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Binary, Field, Kind, Node};
+
+use super::counter::{Element, Sign, Start, element, is_written, own_counter, sign};
+use super::extent::extent_of;
+use crate::rewrite::facts::accessed::is_accessed;
+use crate::rewrite::unroll::body::{condition_of, exits, has_entries, has_meetings, is_unconditional};
+use crate::rewrite::unroll::for_loop::unroll_pragma;
+use crate::rewrite::unroll::header::step;
+
+/// An insertion loop with the statements behind it.
+pub(super) struct Walk<'t> {
+    pub tree: &'t Rc<SyntaxTree>,
+    pub node: Node<'t>,
+    pub counter: &'t str,
+    pub condition: Node<'t>,
+    /// The condition of `if (…) break;` at the start of the body.
+    pub ends: Option<Node<'t>>,
+    /// The statements of a round, and comments, without the step.
+    pub body: Vec<Node<'t>>,
+    /// The statements behind the loop that use the counter, and what stands between them.
+    pub stores: Vec<Node<'t>>,
+    pub start: Start<'t>,
+    /// The elements that the counter indexes, everywhere in the loop and in the stores.
+    pub elements: Vec<Element<'t>>,
+    /// The mentions of the counter that a new name replaces.
+    pub mentions: Vec<Node<'t>>,
+    pub range: Range<usize>,
+    /// The values of the counter for which something is done.
+    pub lowest: i64,
+    /// The highest value, as text and, if known, as a number: another one would store beyond an array.
+    pub highest: Option<(String, Option<i64>)>,
+}
+
+impl<'t> Walk<'t> {
+    /// The insertion loop that a node is; `None` if it is anything else.
+    pub fn of(tree: &'t Rc<SyntaxTree>, node: Node<'t>) -> Option<Self> {
+        let block = node.parent().filter(|it| it.kind() == Kind::CompoundStatement)?;
+        if !matches!(node.kind(), Kind::WhileStatement | Kind::ForStatement)
+            || !tree.is_plain(node)
+            || unroll_pragma(tree, node).is_some()
+            || is_below_directive(node)
+        {
+            return None;
+        }
+        let (condition, round) = (condition_of_loop(node)?, node.field(Field::Body)?);
+        let (update, mut body) = match node.field(Field::Update) {
+            Some(update) => (update, statements(round)),
+            None => {
+                let mut body = statements(round);
+                let last = body.iter().rposition(|it| it.kind() != Kind::Comment)?;
+                let step = body.remove(last);
+                (step.parts().next().filter(|_| step.kind() == Kind::ExpressionStatement)?, body)
+            }
+        };
+        let target = update.field(Field::Argument).or_else(|| update.field(Field::Left))?;
+        if target.kind() != Kind::Identifier || step(tree, update)? != -1 {
+            return None;
+        }
+        let counter = tree.slice(target);
+        let ends = body.iter().find(|it| it.kind() != Kind::Comment).copied().and_then(leaving);
+        if ends.is_some() {
+            let first = body.iter().position(|it| it.kind() != Kind::Comment)?;
+            body.remove(first);
+        }
+        let (bound, is_alone) = lower_bound(tree, condition, counter)?;
+        if is_alone && ends.is_none() {
+            return None;
+        }
+        // What the header declares ends with the loop.
+        let is_declared = node.field(Field::Initializer).is_some_and(|it| it.kind() == Kind::Declaration);
+        let stores = if is_declared { Vec::new() } else { stores_behind(tree, node, block, counter) };
+        let end = stores.last().map_or(node.end_byte(), |last| last.end_byte());
+        let (own, start) = own_counter(tree, node, end, counter)?;
+        let parts = || [Some(condition), ends].into_iter().flatten().chain(body.iter().copied()).chain(stores.clone());
+        let mentions: Vec<Node<'t>> = parts().flat_map(|part| tree.named(part, counter).collect::<Vec<_>>()).collect();
+        let elements: Vec<Element<'t>> = mentions.iter().filter_map(|name| element(tree, *name)).collect();
+        // Besides indices, the counter is in the bound alone.
+        let is_plain = mentions.len() == elements.len() + 1 && mentions.iter().all(|name| !is_written(*name));
+        let is_straight = parts().all(|part| is_straight(tree, part)) && !has_entries(node);
+        let is_quiet = !has_meetings(tree, round) && !has_meetings(tree, condition) && {
+            stores.iter().all(|store| !has_meetings(tree, *store))
+        };
+        if !is_plain || !is_straight || !is_quiet || body.iter().chain(&stores).all(|it| it.kind() == Kind::Comment) {
+            return None;
+        }
+        // The element that is certainly stored to where the loop ends.
+        let certain = || {
+            let first = stores.iter().find(|it| it.kind() != Kind::Comment)?;
+            let within = |it: &&Element<'_>| {
+                first.byte_range().contains(&it.node.start_byte()) && is_unconditional(tree, it.node, *first) && is_accessed(tree, it.node)
+            };
+            elements.iter().filter(within).find_map(|it| {
+                let extent = extent_of(tree, it.node.field(Field::Argument)?)?;
+                Some((it.distance, extent))
+            })
+        };
+        let (lowest, highest) = match certain() {
+            Some((distance, extent)) => {
+                let value = tree.evaluate(&extent, node.start_byte());
+                let last = value.map(|value| value - 1 - distance);
+                let text = match extent.parse::<i64>() {
+                    Ok(extent) => (extent - 1 - distance).to_string(),
+                    Err(_) if distance == -1 => extent,
+                    Err(_) if distance > -1 => format!("{extent} - {}", distance + 1),
+                    Err(_) => return None,
+                };
+                (-distance, Some((text, last)))
+            }
+            // Where it ends, nothing is stored.
+            None if stores.is_empty() => (bound + 1, None),
+            None => (bound, None),
+        };
+        // Brackets of a class may tell integers apart.
+        let is_of_arrays = || {
+            elements.iter().all(|it| it.node.field(Field::Argument).and_then(|base| extent_of(tree, base)).is_some())
+        };
+        let is_fit = lowest <= bound + 1 && (sign(&own)? == Sign::Signed || (lowest >= 0 && is_of_arrays()));
+        let range = node.start_byte()..end;
+        is_fit.then_some(Self {
+            tree,
+            node,
+            counter,
+            condition,
+            ends,
+            body,
+            stores,
+            start,
+            elements,
+            mentions,
+            range,
+            lowest,
+            highest,
+        })
+    }
+
+    /// Whether an index is one of those that become constant.
+    pub fn has_index(&self, index: &str) -> bool {
+        let text = |it: &Element<'_>| {
+            let list = it.node.field(Field::Indices)?;
+            Some(self.tree.slice(list).trim_start_matches('[').trim_end_matches(']').trim())
+        };
+        self.elements.iter().any(|it| text(it) == Some(index.trim()))
+    }
+}
+
+/// The statements of a loop's body.
+fn statements(body: Node<'_>) -> Vec<Node<'_>> {
+    match body.kind() {
+        Kind::CompoundStatement => body.named_children().collect(),
+        _ => vec![body],
+    }
+}
+
+fn condition_of_loop(node: Node<'_>) -> Option<Node<'_>> {
+    let condition = node.field(Field::Condition)?;
+    let condition = match condition.kind() {
+        Kind::ConditionClause => condition.parts().next().filter(|_| condition.parts().count() == 1)?,
+        _ => condition,
+    };
+    Some(condition.without_parentheses()).filter(|it| it.kind() == Kind::BinaryExpression)
+}
+
+/// The condition of `if (…) break;`
+fn leaving(statement: Node<'_>) -> Option<Node<'_>> {
+    let consequence = statement.field(Field::Consequence).filter(|_| statement.kind() == Kind::IfStatement)?;
+    let is_break = match consequence.kind() {
+        Kind::CompoundStatement => {
+            let mut parts = consequence.named_children();
+            parts.next().is_some_and(|it| it.kind() == Kind::BreakStatement) && parts.next().is_none()
+        }
+        kind => kind == Kind::BreakStatement,
+    };
+    condition_of(statement).filter(|_| is_break && statement.field(Field::Alternative).is_none())
+}
+
+/// The lowest value with which a condition's first term lets the loop go on, less one; and whether it has no other term.
+fn lower_bound(tree: &SyntaxTree, condition: Node<'_>, counter: &str) -> Option<(i64, bool)> {
+    let (mut first, mut is_alone) = (condition.without_parentheses(), true);
+    while let Some(both) = Binary::of(first).filter(|it| matches!(it.operator(), Some("&&" | "and"))) {
+        (first, is_alone) = (both.left()?.without_parentheses(), false);
+    }
+    let comparison = Binary::of(first)?;
+    let (left, right) = (comparison.left()?, comparison.right()?);
+    let bound = match comparison.operator()? {
+        ">" if tree.slice(left) == counter => tree.value_of(right)?,
+        ">=" if tree.slice(left) == counter => tree.value_of(right)? - 1,
+        "<" if tree.slice(right) == counter => tree.value_of(left)?,
+        "<=" if tree.slice(right) == counter => tree.value_of(left)? - 1,
+        _ => return None,
+    };
+    Some((bound, is_alone))
+}
+
+/// The statements directly behind the loop, as far as one mentions the counter.
+fn stores_behind<'t>(tree: &SyntaxTree, node: Node<'t>, block: Node<'t>, counter: &str) -> Vec<Node<'t>> {
+    let behind = block.named_children().skip_while(|it| it.start_byte() < node.end_byte());
+    let mut stores: Vec<Node<'t>> =
+        behind.take_while(|it| matches!(it.kind(), Kind::ExpressionStatement | Kind::Comment)).collect();
+    let last = stores.iter().rposition(|it| tree.named(*it, counter).next().is_some());
+    stores.truncate(last.map_or(0, |last| last + 1));
+    stores
+}
+
+/// Whether a part stands on one line, has no jumps and nothing that is run elsewhere, and keeps no variable.
+fn is_straight(tree: &SyntaxTree, part: Node<'_>) -> bool {
+    let is_odd = |node: Node<'_>| {
+        matches!(node.kind(), Kind::LambdaExpression | Kind::CaseStatement | Kind::Other)
+            || node.is_error()
+            || node.is_assembly()
+            || (node.kind() == Kind::Comment && node != part)
+            || (node.kind() == Kind::Declaration && tree.slice(node).contains("static"))
+    };
+    let is_statement = !matches!(part.kind(), Kind::PreprocCall | Kind::PreprocDef | Kind::PreprocFunctionDef);
+    is_statement
+        && !tree.slice(part).contains(['\n', '\\'])
+        && exits(tree, part).is_empty()
+        && !part.descendants().any(is_odd)
+}
+
+/// Whether a directive stands before the loop, which new lines would get between.
+fn is_below_directive(node: Node<'_>) -> bool {
+    node.prev_sibling().is_some_and(|before| before.kind() == Kind::PreprocCall)
+}
