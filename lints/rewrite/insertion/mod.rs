@@ -290,6 +290,10 @@ mod tests {
                 "for (int j = 7; j > 0 && a[j - 1] > a[j]; --j) {|float t = a[j];|a[j] = a[j - 1];|a[j - 1] = t;|}",
                 "bool moving = false;|#pragma unroll|for (int slot = 7; slot >= 1; --slot) {|moving = (moving || slot == 7) && slot > 0 && a[slot - 1] > a[slot];|if (moving) {|float t = a[slot];|a[slot] = a[slot - 1];|a[slot - 1] = t;|}|}",
             ),
+            (
+                "int j = n < N ? n++ : N - 1;|a[j] = v;|while (j > 0 && a[j] < a[j - 1]) {|float t = a[j];|a[j] = a[j - 1];|a[j - 1] = t;|--j;|}",
+                "int j = n < N ? n++ : N - 1;|a[j] = v;|bool moving = false;|#pragma unroll|for (int slot = N - 1; slot >= 1; --slot) {|moving = (moving || slot == j) && slot > 0 && a[slot] < a[slot - 1];|if (moving) {|float t = a[slot];|a[slot] = a[slot - 1];|a[slot - 1] = t;|}|}",
+            ),
         ] {
             assert_eq!(edited(body).as_deref(), Some(expected), "{body}");
         }
@@ -328,6 +332,8 @@ mod tests {
             "int j = n;|while (j > 0 && a[j - 1] > v) {|a[j] = a[j - 1];|--j;|}|if (v > 0) a[j] = v;",
             "int j = n;|while (j > 0 && a[j - 1] > v) {|a[j] = a[j - 1];|--j;|}|v > 0 && (a[j] = v);",
             "int j = n;|while (j > 2 && in[j - 1] > v) {|in[j] = in[j - 1];|--j;|}|in[j] = v;",
+            "int j = n;|while (j > 0 && v > 0 && a[j - 1] > a[j]) {|a[j] = a[j - 1];|--j;|}",
+            "int j = n;|while (j > 0 && (v > 0 || a[j - 1] > a[j])) {|a[j] = a[j - 1];|--j;|}",
             // Jumps, and what other threads wait for.
             "int j = n;|while (j > 0 && a[j - 1] > v) {|a[j] = a[j - 1];|if (a[j] > 9) return;|--j;|}|a[j] = v;",
             "int j = n;|while (j > 0 && a[j - 1] > v) {|a[j] = a[j - 1];|__syncthreads();|--j;|}|a[j] = v;",

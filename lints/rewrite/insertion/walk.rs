@@ -35,7 +35,7 @@ pub(super) struct Walk<'t> {
     /// The values of the counter for which something is done.
     pub lowest: i64,
     /// The highest value, as text and, if known, as a number: another one would store beyond an array.
-    pub highest: Option<(String, Option<i64>)>,
+    pub highest: Option<Highest>,
 }
 
 impl<'t> Walk<'t> {
@@ -90,33 +90,8 @@ impl<'t> Walk<'t> {
         if !is_plain || !is_straight || !is_quiet || body.iter().chain(&stores).all(|it| it.kind() == Kind::Comment) {
             return None;
         }
-        // The element that is certainly stored to where the loop ends.
-        let certain = || {
-            let first = stores.iter().find(|it| it.kind() != Kind::Comment)?;
-            let within = |it: &&Element<'_>| {
-                first.byte_range().contains(&it.node.start_byte()) && is_unconditional(tree, it.node, *first) && is_accessed(tree, it.node)
-            };
-            elements.iter().filter(within).find_map(|it| {
-                let extent = extent_of(tree, it.node.field(Field::Argument)?)?;
-                Some((it.distance, extent))
-            })
-        };
-        let (lowest, highest) = match certain() {
-            Some((distance, extent)) => {
-                let value = tree.evaluate(&extent, node.start_byte());
-                let last = value.map(|value| value - 1 - distance);
-                let text = match extent.parse::<i64>() {
-                    Ok(extent) => (extent - 1 - distance).to_string(),
-                    Err(_) if distance == -1 => extent,
-                    Err(_) if distance > -1 => format!("{extent} - {}", distance + 1),
-                    Err(_) => return None,
-                };
-                (-distance, Some((text, last)))
-            }
-            // Where it ends, nothing is stored.
-            None if stores.is_empty() => (bound + 1, None),
-            None => (bound, None),
-        };
+        let asked = if is_alone { ends } else { second_term(condition) };
+        let (lowest, highest) = limits(tree, node, &elements, (bound, asked), &stores)?;
         // Brackets of a class may tell integers apart.
         let is_of_arrays = || {
             elements.iter().all(|it| it.node.field(Field::Argument).and_then(|base| extent_of(tree, base)).is_some())
@@ -147,6 +122,58 @@ impl<'t> Walk<'t> {
             Some(self.tree.slice(list).trim_start_matches('[').trim_end_matches(']').trim())
         };
         self.elements.iter().any(|it| text(it) == Some(index.trim()))
+    }
+}
+
+/// The highest value of a counter, as text and, if known, as a number.
+type Highest = (String, Option<i64>);
+
+/// The lowest and the highest value of the counter for which something is done. Where the loop ends, an element is
+/// certainly stored; where nothing is stored behind it, a round above `bound` certainly begins with one: what `asked` is.
+fn limits<'t>(
+    tree: &SyntaxTree,
+    node: Node<'t>,
+    elements: &[Element<'t>],
+    (bound, asked): (i64, Option<Node<'t>>),
+    stores: &[Node<'t>],
+) -> Option<(i64, Option<Highest>)> {
+    let first = stores.iter().find(|it| it.kind() != Kind::Comment);
+    let part = first.copied().or(asked);
+    let is_certain = |it: &&Element<'t>| {
+        part.is_some_and(|part| {
+            part.byte_range().contains(&it.node.start_byte())
+                && is_unconditional(tree, it.node, part)
+                && is_accessed(tree, it.node)
+        })
+    };
+    let certain = elements.iter().filter(is_certain).find_map(|it| {
+        let extent = extent_of(tree, it.node.field(Field::Argument)?)?;
+        Some((it.distance, extent))
+    });
+    let Some((distance, extent)) = certain else {
+        // Where it ends, nothing is stored.
+        return Some((if stores.is_empty() { bound + 1 } else { bound }, None));
+    };
+    let last = tree.evaluate(&extent, node.start_byte()).map(|value| value - 1 - distance);
+    let text = match extent.parse::<i64>() {
+        Ok(extent) => (extent - 1 - distance).to_string(),
+        Err(_) if distance == -1 => extent,
+        Err(_) if distance > -1 => format!("{extent} - {}", distance + 1),
+        Err(_) => return None,
+    };
+    let lowest = if stores.is_empty() { bound + 1 } else { -distance };
+    Some((lowest, Some((text, last))))
+}
+
+/// `b` of `a && b && c`, which is asked wherever `a` is true.
+fn second_term(condition: Node<'_>) -> Option<Node<'_>> {
+    let mut both = Binary::of(condition.without_parentheses())?;
+    loop {
+        let left = both.left()?.without_parentheses();
+        match Binary::of(left).filter(|it| matches!(it.operator(), Some("&&" | "and"))) {
+            Some(inner) => both = inner,
+            None => return both.right(),
+        }
     }
 }
 
