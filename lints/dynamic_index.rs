@@ -41,6 +41,10 @@
 //! once, and only if nothing in the statement can change them before. The edit may still be wrong if something not
 //! visible in the source depends on the order. An index outside the array was undefined; now nothing is written.
 //!
+//! A loop that moves elements up until a comparison ends it, and stores behind, becomes a loop over all elements. It
+//! evaluates comparisons, moves and stores as often as before and in the same order. It differs only if the loop began
+//! beyond the array, which was undefined.
+//!
 //! Flags become the bits of an integer only if every use is an element that is read or assigned; each index is evaluated
 //! where and as often as before.
 //!

@@ -294,6 +294,10 @@ mod tests {
                 "int j = n < N ? n++ : N - 1;|a[j] = v;|while (j > 0 && a[j] < a[j - 1]) {|float t = a[j];|a[j] = a[j - 1];|a[j - 1] = t;|--j;|}",
                 "int j = n < N ? n++ : N - 1;|a[j] = v;|bool moving = false;|#pragma unroll|for (int slot = N - 1; slot >= 1; --slot) {|moving = (moving || slot == j) && slot > 0 && a[slot] < a[slot - 1];|if (moving) {|float t = a[slot];|a[slot] = a[slot - 1];|a[slot - 1] = t;|}|}",
             ),
+            (
+                "for (int j = n++; j > 0 && a[j] < a[j - 1]; --j) a[j - 1] = v;",
+                "const int first = n++;|bool moving = false;|#pragma unroll|for (int slot = N - 1; slot >= 1; --slot) {|moving = (moving || slot == first) && slot > 0 && a[slot] < a[slot - 1];|if (moving) a[slot - 1] = v;|}",
+            ),
         ] {
             assert_eq!(edited(body).as_deref(), Some(expected), "{body}");
         }
@@ -334,6 +338,7 @@ mod tests {
             "int j = n;|while (j > 2 && in[j - 1] > v) {|in[j] = in[j - 1];|--j;|}|in[j] = v;",
             "int j = n;|while (j > 0 && v > 0 && a[j - 1] > a[j]) {|a[j] = a[j - 1];|--j;|}",
             "int j = n;|while (j > 0 && (v > 0 || a[j - 1] > a[j])) {|a[j] = a[j - 1];|--j;|}",
+            "for (unsigned j = n; j > 0 && a[j] < a[j - 1]; --j) a[j - 1] = v;",
             // Jumps, and what other threads wait for.
             "int j = n;|while (j > 0 && a[j - 1] > v) {|a[j] = a[j - 1];|if (a[j] > 9) return;|--j;|}|a[j] = v;",
             "int j = n;|while (j > 0 && a[j - 1] > v) {|a[j] = a[j - 1];|__syncthreads();|--j;|}|a[j] = v;",

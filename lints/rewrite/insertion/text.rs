@@ -16,10 +16,20 @@ impl Walk<'_> {
     pub(super) fn edit(&self, is_from_start: bool, earlier: usize) -> Option<Edit> {
         let mut names = FreshNames::of(self.tree.text());
         // Another insertion in the block declares a variable of its own.
-        (0..earlier).for_each(|_| drop(names.give("moving")));
+        (0..earlier).for_each(|_| drop((names.give("moving"), names.give("first"))));
         let (moving, here, slot) = (names.give("moving"), names.give("here"), names.give("slot"));
+        let own = names.give("first");
+        if self.start.value().is_some_and(|value| self.tree.slice(value).contains(['\n', '\\'])) {
+            return None;
+        }
+        let mut lines: Vec<String> = Vec::new();
         let start = match &self.start {
-            Start::Declared(value) => self.tree.slice(*value),
+            Start::Declared(value) if is_from_start => self.tree.slice(*value),
+            // Evaluated once, as before.
+            Start::Declared(value) => {
+                lines.push(format!("const int {own} = {};", self.tree.slice(*value)));
+                Some(own.as_str()).filter(|_| self.is_signed)?
+            }
             Start::Before(_) | Start::Assigned(_) => self.counter,
         };
         let first = match &self.highest {
@@ -27,7 +37,6 @@ impl Walk<'_> {
             Some((highest, _)) => highest,
             None => return None,
         };
-        let mut lines: Vec<String> = Vec::new();
         if let Start::Assigned(value) = &self.start {
             lines.push(format!("{} = {};", self.counter, self.tree.slice(*value)));
         }

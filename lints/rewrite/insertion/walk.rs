@@ -27,6 +27,8 @@ pub(super) struct Walk<'t> {
     /// The statements behind the loop that use the counter, and what stands between them.
     pub stores: Vec<Node<'t>>,
     pub start: Start<'t>,
+    /// Whether the counter is an `int`.
+    pub is_signed: bool,
     /// The elements that the counter indexes, everywhere in the loop and in the stores.
     pub elements: Vec<Element<'t>>,
     /// The mentions of the counter that a new name replaces.
@@ -96,7 +98,8 @@ impl<'t> Walk<'t> {
         let is_of_arrays = || {
             elements.iter().all(|it| it.node.field(Field::Argument).and_then(|base| extent_of(tree, base)).is_some())
         };
-        let is_fit = lowest <= bound + 1 && (sign(&own)? == Sign::Signed || (lowest >= 0 && is_of_arrays()));
+        let is_signed = sign(&own)? == Sign::Signed;
+        let is_fit = lowest <= bound + 1 && (is_signed || (lowest >= 0 && is_of_arrays()));
         let range = node.start_byte()..end;
         is_fit.then_some(Self {
             tree,
@@ -107,6 +110,7 @@ impl<'t> Walk<'t> {
             body,
             stores,
             start,
+            is_signed,
             elements,
             mentions,
             range,
@@ -137,24 +141,23 @@ fn limits<'t>(
     (bound, asked): (i64, Option<Node<'t>>),
     stores: &[Node<'t>],
 ) -> Option<(i64, Option<Highest>)> {
-    let first = stores.iter().find(|it| it.kind() != Kind::Comment);
-    let part = first.copied().or(asked);
-    let is_certain = |it: &&Element<'t>| {
-        part.is_some_and(|part| {
-            part.byte_range().contains(&it.node.start_byte())
-                && is_unconditional(tree, it.node, part)
-                && is_accessed(tree, it.node)
-        })
+    let is_certain_in = |part: &Node<'t>, it: &Element<'t>| {
+        part.byte_range().contains(&it.node.start_byte())
+            && is_unconditional(tree, it.node, *part)
+            && is_accessed(tree, it.node)
     };
-    let certain = elements.iter().filter(is_certain).find_map(|it| {
+    let parts: Vec<Node<'t>> = if stores.is_empty() { asked.into_iter().collect() } else { stores.to_vec() };
+    let certain = elements.iter().filter(|it| parts.iter().any(|part| is_certain_in(part, it)));
+    let known = certain.filter_map(|it| {
         let extent = extent_of(tree, it.node.field(Field::Argument)?)?;
-        Some((it.distance, extent))
+        let last = tree.evaluate(&extent, node.start_byte()).map(|value| value - 1 - it.distance);
+        Some((last, it.distance, extent))
     });
-    let Some((distance, extent)) = certain else {
+    // Any of them will do; the lowest has the fewest rounds.
+    let Some((last, distance, extent)) = known.min_by_key(|(last, ..)| last.unwrap_or(i64::MAX)) else {
         // Where it ends, nothing is stored.
         return Some((if stores.is_empty() { bound + 1 } else { bound }, None));
     };
-    let last = tree.evaluate(&extent, node.start_byte()).map(|value| value - 1 - distance);
     let text = match extent.parse::<i64>() {
         Ok(extent) => (extent - 1 - distance).to_string(),
         Err(_) if distance == -1 => extent,
