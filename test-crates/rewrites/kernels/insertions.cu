@@ -40,9 +40,10 @@ extern "C" __global__ void middle(const int *in, int *out, int n) {
 template <int K> struct Best {
     float score[K];
     int token[K];
+    int size;
     __device__ void insert(float s, int t) {
-        if (s <= score[K - 1]) return;
-        int at = K - 1;
+        if (size == K && s <= score[K - 1]) return;
+        int at = size < K ? size++ : K - 1;
         while (at > 0 && score[at - 1] < s) {
             score[at] = score[at - 1];
             token[at] = token[at - 1];
@@ -54,8 +55,8 @@ template <int K> struct Best {
 };
 
 template <int K> __global__ void top(const float *in, int *out, int n) {
-    Best<K> best; //~ rolled_loop
-    for (int k = 0; k < K; ++k) best.score[k] = -1e30f;
+    Best<K> best; //~ dynamic_index
+    best.size = 0;
     for (int t = 0; t < n; ++t) best.insert(in[t * 64 + threadIdx.x], t);
     for (int k = 0; k < K; ++k) out[k * 64 + threadIdx.x] = best.token[k];
 }
