@@ -92,7 +92,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     };
     let finding = finding.help(walk.advice(cx, found.as_ref(), trip, object.bytes));
     let finding = insertion::suggestions(object).into_iter().fold(finding, |finding, it| finding.suggest(Some(it)));
-    let finding = finding.suggest(suggestion);
+    let flagged = if matches!(walk, Walk::Loop) { unroll::suggestion_with_flag(object) } else { None };
+    let finding = finding.suggest(suggestion).suggest(flagged);
     Some(finding.suggest(shared::suggestion(cx, object)))
 }
 

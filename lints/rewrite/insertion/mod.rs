@@ -285,6 +285,14 @@ mod tests {
                 "int j = n - 1;|while (j >= 0) {|if (r[j].x <= v) break;|r[j + 1] = r[j];|--j;|}|r[j + 1].x = v;",
                 "int j = n - 1;|bool moving = false;|#pragma unroll|for (int slot = 4; slot >= -1; --slot) {|const bool here = moving || slot == j;|moving = here && slot >= 0 && !(r[slot].x <= v);|if (moving) r[slot + 1] = r[slot];|if (here && !moving) r[slot + 1].x = v;|}",
             ),
+            (
+                "int j;|for (j = 7; j > 0; j--) {|if (a[j - 1] > v) {|a[j] = a[j - 1];|b[j] = b[j - 1];|} else {|break;|}|}|a[j] = v;|b[j] = n;",
+                "int j;|j = 7;|bool moving = false;|#pragma unroll|for (int slot = j; slot >= 0; --slot) {|const bool here = moving || slot == j;|moving = here && slot > 0 && (a[slot - 1] > v);|if (moving) {|a[slot] = a[slot - 1];|b[slot] = b[slot - 1];|}|if (here && !moving) {|a[slot] = v;|b[slot] = n;|}|}",
+            ),
+            (
+                "int j = n;|while (j > 0) {|if (a[j - 1] > v) {|a[j] = a[j - 1];|--j;|} else break;|}|a[j] = v;",
+                "int j = n;|bool moving = false;|#pragma unroll|for (int slot = N - 1; slot >= 0; --slot) {|const bool here = moving || slot == j;|moving = here && slot > 0 && (a[slot - 1] > v);|if (moving) a[slot] = a[slot - 1];|if (here && !moving) a[slot] = v;|}",
+            ),
             // An exchange of neighbours, behind which nothing is stored.
             (
                 "for (int j = 7; j > 0 && a[j - 1] > a[j]; --j) {|float t = a[j];|a[j] = a[j - 1];|a[j - 1] = t;|}",
@@ -339,6 +347,8 @@ mod tests {
             "int j = n;|while (j > 0 && v > 0 && a[j - 1] > a[j]) {|a[j] = a[j - 1];|--j;|}",
             "int j = n;|while (j > 0 && (v > 0 || a[j - 1] > a[j])) {|a[j] = a[j - 1];|--j;|}",
             "for (unsigned j = n; j > 0 && a[j] < a[j - 1]; --j) a[j - 1] = v;",
+            "int j = n;|while (j > 0) {|if (a[j - 1] > v) {|a[j] = a[j - 1];|--j;|} else { ++n; break; }|}|a[j] = v;",
+            "int j = n;|while (j > 0) {|if (a[j - 1] > v) {|a[j] = a[j - 1];|--j;|} else if (v > 0) break;|}|a[j] = v;",
             // Jumps, and what other threads wait for.
             "int j = n;|while (j > 0 && a[j - 1] > v) {|a[j] = a[j - 1];|if (a[j] > 9) return;|--j;|}|a[j] = v;",
             "int j = n;|while (j > 0 && a[j - 1] > v) {|a[j] = a[j - 1];|__syncthreads();|--j;|}|a[j] = v;",

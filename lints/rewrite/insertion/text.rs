@@ -41,9 +41,10 @@ impl Walk<'_> {
             lines.push(format!("{} = {};", self.counter, self.tree.slice(*value)));
         }
         let condition = self.renamed(self.condition, &slot);
-        let condition = match self.ends {
-            Some(ends) => format!("{condition} && !({})", self.renamed(ends, &slot)),
-            None => condition,
+        let condition = match (self.ends, self.goes) {
+            (Some(ends), _) => format!("{condition} && !({})", self.renamed(ends, &slot)),
+            (None, Some(goes)) => format!("{condition} && ({})", self.renamed(goes, &slot)),
+            (None, None) => condition,
         };
         lines.push(format!("bool {moving} = false;"));
         lines.push("#pragma unroll".to_string());

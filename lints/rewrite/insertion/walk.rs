@@ -22,6 +22,8 @@ pub(super) struct Walk<'t> {
     pub condition: Node<'t>,
     /// The condition of `if (…) break;` at the start of the body.
     pub ends: Option<Node<'t>>,
+    /// The condition of `if (…) { … } else break;`, which is all of the body.
+    pub goes: Option<Node<'t>>,
     /// The statements of a round, and comments, without the step.
     pub body: Vec<Node<'t>>,
     /// The statements behind the loop that use the counter, and what stands between them.
@@ -52,13 +54,13 @@ impl<'t> Walk<'t> {
             return None;
         }
         let (condition, round) = (condition_of_loop(node)?, node.field(Field::Body)?);
-        let (update, mut body) = match node.field(Field::Update) {
-            Some(update) => (update, statements(round)),
+        let (goes, mut body) = going(round);
+        let update = match node.field(Field::Update) {
+            Some(update) => update,
             None => {
-                let mut body = statements(round);
                 let last = body.iter().rposition(|it| it.kind() != Kind::Comment)?;
                 let step = body.remove(last);
-                (step.parts().next().filter(|_| step.kind() == Kind::ExpressionStatement)?, body)
+                step.parts().next().filter(|_| step.kind() == Kind::ExpressionStatement)?
             }
         };
         let target = update.field(Field::Argument).or_else(|| update.field(Field::Left))?;
@@ -72,7 +74,7 @@ impl<'t> Walk<'t> {
             body.remove(first);
         }
         let (bound, is_alone) = lower_bound(tree, condition, counter)?;
-        if is_alone && ends.is_none() {
+        if is_alone && ends.or(goes).is_none() || (ends.is_some() && goes.is_some()) {
             return None;
         }
         // What the header declares ends with the loop.
@@ -80,7 +82,8 @@ impl<'t> Walk<'t> {
         let stores = if is_declared { Vec::new() } else { stores_behind(tree, node, block, counter) };
         let end = stores.last().map_or(node.end_byte(), |last| last.end_byte());
         let (own, start) = own_counter(tree, node, end, counter)?;
-        let parts = || [Some(condition), ends].into_iter().flatten().chain(body.iter().copied()).chain(stores.clone());
+        let parts =
+            || [Some(condition), ends, goes].into_iter().flatten().chain(body.iter().copied()).chain(stores.clone());
         let mentions: Vec<Node<'t>> = parts().flat_map(|part| tree.named(part, counter).collect::<Vec<_>>()).collect();
         let elements: Vec<Element<'t>> = mentions.iter().filter_map(|name| element(tree, *name)).collect();
         // Besides indices, the counter is in the bound alone.
@@ -92,7 +95,7 @@ impl<'t> Walk<'t> {
         if !is_plain || !is_straight || !is_quiet || body.iter().chain(&stores).all(|it| it.kind() == Kind::Comment) {
             return None;
         }
-        let asked = if is_alone { ends } else { second_term(condition) };
+        let asked = if is_alone { ends.or(goes) } else { second_term(condition) };
         let (lowest, highest) = limits(tree, node, &elements, (bound, asked), &stores)?;
         // Brackets of a class may tell integers apart.
         let is_of_arrays = || {
@@ -107,6 +110,7 @@ impl<'t> Walk<'t> {
             counter,
             condition,
             ends,
+            goes,
             body,
             stores,
             start,
@@ -180,6 +184,22 @@ fn second_term(condition: Node<'_>) -> Option<Node<'_>> {
     }
 }
 
+/// The condition of `if (…) { … } else break;` where that is all of a body, and the statements of a round.
+fn going(round: Node<'_>) -> (Option<Node<'_>>, Vec<Node<'_>>) {
+    let all = statements(round);
+    let found = || {
+        let [only] = all.as_slice() else { return None };
+        let otherwise = only.field(Field::Alternative).filter(|_| only.kind() == Kind::IfStatement)?;
+        let last = otherwise.named_children().last().filter(|_| otherwise.named_children().count() == 1)?;
+        let goes = condition_of(*only).filter(|_| is_break(last))?;
+        Some((goes, statements(only.field(Field::Consequence)?)))
+    };
+    match found() {
+        Some((goes, body)) => (Some(goes), body),
+        None => (None, all),
+    }
+}
+
 /// The statements of a loop's body.
 fn statements(body: Node<'_>) -> Vec<Node<'_>> {
     match body.kind() {
@@ -200,14 +220,18 @@ fn condition_of_loop(node: Node<'_>) -> Option<Node<'_>> {
 /// The condition of `if (…) break;`
 fn leaving(statement: Node<'_>) -> Option<Node<'_>> {
     let consequence = statement.field(Field::Consequence).filter(|_| statement.kind() == Kind::IfStatement)?;
-    let is_break = match consequence.kind() {
+    condition_of(statement).filter(|_| is_break(consequence) && statement.field(Field::Alternative).is_none())
+}
+
+/// `break;`, also in braces.
+fn is_break(statement: Node<'_>) -> bool {
+    match statement.kind() {
         Kind::CompoundStatement => {
-            let mut parts = consequence.named_children();
+            let mut parts = statement.named_children();
             parts.next().is_some_and(|it| it.kind() == Kind::BreakStatement) && parts.next().is_none()
         }
         kind => kind == Kind::BreakStatement,
-    };
-    condition_of(statement).filter(|_| is_break && statement.field(Field::Alternative).is_none())
+    }
 }
 
 /// The lowest value with which a condition's first term lets the loop go on, less one; and whether it has no other term.
