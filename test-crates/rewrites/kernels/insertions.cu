@@ -77,3 +77,31 @@ extern "C" __global__ void resumed(const float *in, float *out, int n) {
     }
     for (int i = 0; i < KEPT; ++i) out[i * 64 + threadIdx.x] = kept[i];
 }
+
+// A search that ends where the new element belongs.
+extern "C" __global__ void scanned(const float *in, float *out, int *token, int n) {
+    float best[KEPT]; //~ rolled_loop
+    int which[KEPT]; //~ rolled_loop
+    for (int k = 0; k < KEPT; ++k) {
+        best[k] = 1e30f;
+        which[k] = -1;
+    }
+    for (int i = 0; i < n; ++i) {
+        const float d = in[i * 64 + threadIdx.x];
+        for (int p = 0; p < KEPT; ++p) {
+            if (d < best[p]) {
+                for (int q = KEPT - 1; q > p; --q) {
+                    best[q] = best[q - 1];
+                    which[q] = which[q - 1];
+                }
+                best[p] = d;
+                which[p] = i;
+                break;
+            }
+        }
+    }
+    for (int k = 0; k < KEPT; ++k) {
+        out[k * 64 + threadIdx.x] = best[k];
+        token[k * 64 + threadIdx.x] = which[k];
+    }
+}
