@@ -5,7 +5,7 @@ use cuda_syntax::identifiers::FreshNames;
 use lmem_base::diagnostic::Edit;
 
 use super::counter::Start;
-use super::walk::Walk;
+use super::walk::{Walk, has_terms};
 
 /// Indentation of a nested block.
 const UNIT: &str = "    ";
@@ -19,12 +19,16 @@ impl Walk<'_> {
         (0..earlier).for_each(|_| drop((names.give("moving"), names.give("first"))));
         let (moving, here, slot) = (names.give("moving"), names.give("here"), names.give("slot"));
         let own = names.give("first");
-        if self.start.value().is_some_and(|value| self.tree.slice(value).contains(['\n', '\\'])) {
-            return None;
-        }
         let mut lines: Vec<String> = Vec::new();
+        // These are written anew.
+        if let Start::Declared(value) | Start::Assigned(value) = &self.start {
+            let text = self.tree.slice(*value);
+            if text.contains(['\n', '\\']) || has_terms(self.tree, text) {
+                return None;
+            }
+        }
         let start = match &self.start {
-            Start::Declared(value) if is_from_start => self.tree.slice(*value),
+            Start::Declared(value) if is_from_start && is_term_or_sum(*value) => self.tree.slice(*value),
             // Evaluated once, as before.
             Start::Declared(value) => {
                 lines.push(format!("const int {own} = {};", self.tree.slice(*value)));
@@ -99,4 +103,10 @@ impl Walk<'_> {
         renamed.push_str(&text[end..]);
         renamed
     }
+}
+
+/// Whether an expression may stand beside `==` without parentheses.
+fn is_term_or_sum(value: Node<'_>) -> bool {
+    matches!(value.kind(), Kind::Identifier | Kind::NumberLiteral | Kind::ParenthesizedExpression)
+        || (value.kind() == Kind::BinaryExpression && matches!(value.operator(), Some("+" | "-")))
 }

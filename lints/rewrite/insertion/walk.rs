@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Binary, Field, Kind, Node};
+use cuda_syntax::identifiers::{identifiers, is_identifier_character};
 
 use super::counter::{Element, Sign, Start, element, is_written, own_counter, sign};
 use super::extent::extent_of;
@@ -92,7 +93,14 @@ impl<'t> Walk<'t> {
         let is_quiet = !has_meetings(tree, round) && !has_meetings(tree, condition) && {
             stores.iter().all(|store| !has_meetings(tree, *store))
         };
-        if !is_plain || !is_straight || !is_quiet || body.iter().chain(&stores).all(|it| it.kind() == Kind::Comment) {
+        // The tree takes a macro for one term.
+        let is_spelled = !parts().any(|part| has_terms(tree, tree.slice(part)));
+        if !is_plain
+            || !is_straight
+            || !is_quiet
+            || !is_spelled
+            || body.iter().chain(&stores).all(|it| it.kind() == Kind::Comment)
+        {
             return None;
         }
         let asked = if is_alone { ends.or(goes) } else { second_term(condition) };
@@ -162,14 +170,27 @@ fn limits<'t>(
         // Where it ends, nothing is stored.
         return Some((if stores.is_empty() { bound + 1 } else { bound }, None));
     };
-    let text = match extent.parse::<i64>() {
-        Ok(extent) => (extent - 1 - distance).to_string(),
-        Err(_) if distance == -1 => extent,
-        Err(_) if distance > -1 => format!("{extent} - {}", distance + 1),
-        Err(_) => return None,
+    let text = match (extent.parse::<i64>(), last) {
+        (Ok(extent), _) => (extent - 1 - distance).to_string(),
+        (Err(_), _) if distance == -1 => extent,
+        (Err(_), _) if distance < -1 => return None,
+        // A macro of several terms would take the number into its last one.
+        (Err(_), Some(last)) if has_terms(tree, &extent) => last.to_string(),
+        (Err(_), None) if has_terms(tree, &extent) => return None,
+        (Err(_), _) => format!("{extent} - {}", distance + 1),
     };
     let lowest = if stores.is_empty() { bound + 1 } else { -distance };
     Some((lowest, Some((text, last))))
+}
+
+/// Whether a name in an extent is a macro for more than a number, a name or what stands in parentheses.
+pub(super) fn has_terms(tree: &SyntaxTree, extent: &str) -> bool {
+    let is_one = |text: &str| {
+        let text = text.trim();
+        let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(text);
+        !inner.contains(['(', ')']) && (inner.len() < text.len() || inner.chars().all(is_identifier_character))
+    };
+    identifiers(extent).any(|word| tree.compiled().expansions(tree.text(), word).any(|found| !is_one(&found.compiled)))
 }
 
 /// `b` of `a && b && c`, which is asked wherever `a` is true.
