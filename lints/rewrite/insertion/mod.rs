@@ -13,12 +13,14 @@ mod extent;
 mod text;
 mod walk;
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Binary, Field, Kind};
+use cuda_syntax::ast::{Binary, Field, Kind, Node};
 use cuda_syntax::tree::{enclosing_function, resolve};
 use lmem_base::diagnostic::{Applicability, Suggestion};
+use lmem_base::source::Span;
 use lmem_frame::{Access, Address, StackObject};
 
 use self::walk::Walk;
@@ -82,7 +84,7 @@ impl Inserted {
         if !self.has_others {
             return Some(rewrite.suggestion("insert in an unrolled loop over all elements"));
         }
-        let done: Vec<_> = self.walks.iter().filter_map(Found::range).collect();
+        let done: Vec<Range<usize>> = self.walks.iter().map(|walk| walk.range.clone()).collect();
         let selection = selection(object, form, &done)?;
         let is_worth = worth::is_worth(object, &selection) && (form == Form::Branch || selection.has_writes);
         let rewrite = rewrite.and(selection.rewrite).filter(|_| is_worth)?;
@@ -95,49 +97,60 @@ struct Found {
     tree: Rc<SyntaxTree>,
     /// Offset of the keyword.
     start: usize,
+    /// The loop and the stores behind it.
+    range: Range<usize>,
+    /// The indices that become constant.
+    indices: Vec<String>,
 }
 
 /// The insertion loops around an object's accesses, in order of their places.
 fn walks(object: &StackObject) -> Vec<Found> {
+    // Each loop is looked at once, however many accesses are in it.
+    let mut seen: Vec<(*const SyntaxTree, usize)> = Vec::new();
     let mut walks: Vec<Found> = Vec::new();
     for access in &object.accesses {
         for place in &access.places {
             let tree = object.tree(place);
-            let Some(walk) = walk_at(tree, place.offset) else { continue };
-            let found = Found { tree: Rc::clone(tree), start: walk.node.start_byte() };
-            let is_known = |it: &Found| Rc::ptr_eq(&it.tree, &found.tree) && it.start == found.start;
-            if !walks.iter().any(is_known) && found.holds(object, access) {
-                walks.push(found);
+            for node in candidates(tree, place.offset) {
+                let key = (Rc::as_ptr(tree), node.start_byte());
+                if !seen.contains(&key) {
+                    seen.push(key);
+                    walks.extend(Found::at(tree, node));
+                }
             }
         }
     }
+    walks.retain(|walk| object.accesses.iter().any(|access| walk.holds(object, access)));
     walks.sort_by_key(|walk| walk.start);
     walks
 }
 
-/// The insertion loop around an offset, or before it.
-fn walk_at(tree: &Rc<SyntaxTree>, offset: usize) -> Option<Walk<'_>> {
-    let around = tree.node_at(offset)?.ancestors().take_while(|it| it.kind() != Kind::FunctionDefinition);
-    for node in around {
-        if let Some(walk) = Walk::of(tree, node) {
-            return Some(walk);
-        }
-        // A store behind the loop.
-        if node.kind() == Kind::ExpressionStatement {
-            let mut before = node.prev_named_sibling();
-            while before.is_some_and(|it| matches!(it.kind(), Kind::ExpressionStatement | Kind::Comment)) {
-                before = before.and_then(|it| it.prev_named_sibling());
+/// The loops around an offset, and the loop directly before its statement.
+fn candidates(tree: &SyntaxTree, offset: usize) -> Vec<Node<'_>> {
+    let around = tree.node_at(offset).into_iter().flat_map(Node::ancestors);
+    let around = around.take_while(|it| it.kind() != Kind::FunctionDefinition);
+    let is_passed = |node: &Node<'_>| matches!(node.kind(), Kind::ExpressionStatement | Kind::Comment);
+    around
+        .filter_map(|node| match node.kind() {
+            Kind::ExpressionStatement => {
+                let before = std::iter::successors(node.prev_named_sibling(), |it| it.prev_named_sibling());
+                before.take(MOST_STORES).find(|it| !is_passed(it)).filter(|it| it.kind().is_loop())
             }
-            let walk = before.and_then(|it| Walk::of(tree, it));
-            if let Some(walk) = walk.filter(|walk| walk.range.contains(&offset)) {
-                return Some(walk);
-            }
-        }
-    }
-    None
+            kind => kind.is_loop().then_some(node),
+        })
+        .collect()
 }
 
+/// Statements between a loop and a store that belongs to it.
+const MOST_STORES: usize = 16;
+
 impl Found {
+    fn at(tree: &Rc<SyntaxTree>, node: Node<'_>) -> Option<Self> {
+        let walk = Walk::of(tree, node)?;
+        let (start, range, indices) = (node.start_byte(), walk.range.clone(), walk.indices());
+        Some(Self { tree: Rc::clone(tree), start, range, indices })
+    }
+
     fn walk(&self) -> Option<Walk<'_>> {
         let mut node = self.tree.node_at(self.start)?;
         while !node.kind().is_loop() || node.start_byte() != self.start {
@@ -146,18 +159,16 @@ impl Found {
         Walk::of(&self.tree, node)
     }
 
-    fn range(&self) -> Option<std::ops::Range<usize>> {
-        self.walk().map(|walk| walk.range)
-    }
-
     /// Whether an access is one whose index becomes constant.
     fn holds(&self, object: &StackObject, access: &Access) -> bool {
-        let Some(walk) = self.walk() else { return false };
         let is_here = |place: &lmem_frame::Place| {
-            Rc::ptr_eq(object.tree(place), &self.tree) && walk.range.contains(&place.offset)
+            Rc::ptr_eq(object.tree(place), &self.tree) && self.range.contains(&place.offset)
         };
-        let is_index = access.index.as_ref().is_none_or(|index| walk.has_index(index.text()));
-        access.places.into_iter().any(is_here) && is_index && !access.in_callee && !access.is_volatile
+        let is_index = |index: &Span| self.indices.iter().any(|known| known == index.text().trim());
+        access.places.into_iter().any(is_here)
+            && access.index.as_ref().is_none_or(is_index)
+            && !access.in_callee
+            && !access.is_volatile
     }
 
     /// The edit, and how many elements it visits, if known.
@@ -242,7 +253,7 @@ mod tests {
     fn edited_in(text: &str) -> Option<String> {
         let tree = Rc::new(SyntaxTree::example("a.cu", text));
         let node = tree.nodes().find(|node| node.kind().is_loop() && Walk::of(&tree, *node).is_some())?;
-        let found = Found { tree: Rc::clone(&tree), start: node.start_byte() };
+        let found = Found::at(&tree, node)?;
         let loops = for_loops(&tree, node.start_byte());
         let (edit, _) = found.edit(&loops, Some(8))?;
         apply(text, &[&edit])
@@ -379,9 +390,8 @@ mod tests {
             format!("__global__ void k(int n, float v) {{\nfloat a[8];\nint j = n;\n{one}\nint m = n;\n{two}\n}}\n");
         let text = text.replace('|', "\n");
         let tree = Rc::new(SyntaxTree::example("a.cu", &text));
-        let starts = tree.nodes().filter(|node| node.kind().is_loop()).map(|node| node.start_byte());
-        let edits: Vec<_> =
-            starts.map(|start| Found { tree: Rc::clone(&tree), start }.edit(&[], Some(8)).unwrap().0).collect();
+        let loops = tree.nodes().filter(|node| node.kind().is_loop());
+        let edits: Vec<_> = loops.map(|node| Found::at(&tree, node).unwrap().edit(&[], Some(8)).unwrap().0).collect();
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>()).unwrap();
         assert!(edited.contains("bool moving = false;") && edited.contains("bool moving_2 = false;"), "{edited}");
     }

@@ -131,13 +131,13 @@ impl<'t> Walk<'t> {
         })
     }
 
-    /// Whether an index is one of those that become constant.
-    pub fn has_index(&self, index: &str) -> bool {
+    /// The indices that become constant.
+    pub fn indices(&self) -> Vec<String> {
         let text = |it: &Element<'_>| {
             let list = it.node.field(Field::Indices)?;
-            Some(self.tree.slice(list).trim_start_matches('[').trim_end_matches(']').trim())
+            Some(self.tree.slice(list).trim_start_matches('[').trim_end_matches(']').trim().to_string())
         };
-        self.elements.iter().any(|it| text(it) == Some(index.trim()))
+        self.elements.iter().filter_map(text).collect()
     }
 }
 
