@@ -41,6 +41,10 @@
 //! once, and only if nothing in the statement can change them before. The edit may still be wrong if something not
 //! visible in the source depends on the order. An index outside the array was undefined; now nothing is written.
 //!
+//! A loop that moves elements up until a comparison ends it, and stores behind, becomes a loop over all elements. It
+//! evaluates comparisons, moves and stores as often as before and in the same order. It differs only if the loop began
+//! beyond the array, which was undefined.
+//!
 //! Flags become the bits of an integer only if every use is an element that is read or assigned; each index is evaluated
 //! where and as often as before.
 //!
@@ -71,7 +75,7 @@ use nv_code::dataflow::Provenance;
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
 use crate::large_array::{IN_PIECES, exceeds_registers};
 use crate::rewrite::select::{FORMS, worth::SELECT_ELEMENTS};
-use crate::rewrite::{bits, component, ring_order, select, shared, static_table};
+use crate::rewrite::{bits, component, insertion, ring_order, select, shared, static_table};
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_index",
@@ -96,6 +100,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         suggestion => (suggestion, None),
     };
     let finding = finding.suggest(bits::suggestion(object));
+    let finding = insertion::suggestions(object).into_iter().fold(finding, |finding, it| finding.suggest(Some(it)));
     let in_order = ring_order::suggestions(object).into_iter();
     let finding = in_order.fold(finding, |finding, suggestion| finding.suggest(Some(suggestion)));
     // If variables share memory, the machine code does not tell which of them is constant.

@@ -12,6 +12,7 @@ pub mod devirtualize;
 mod edits;
 pub mod facts;
 pub mod inline;
+pub mod insertion;
 pub mod launch_bounds;
 pub mod math;
 pub mod memcpy;

@@ -126,7 +126,7 @@ fn suggested(summary: &Summary) -> String {
             .push(format!("{judged} with `--fix --unsafe-fixes` (review {})", if judged == 1 { "it" } else { "them" }));
     }
     if open > 0 {
-        parts.push(format!("{open} by hand (a number is yours to write)"));
+        parts.push(format!("{open} by hand (the launch is yours to check)"));
     }
     let noun = if safe + judged + open == 1 { "verified fix" } else { "verified fixes" };
     format!("{} {noun}: {}", safe + judged + open, parts.join(", "))

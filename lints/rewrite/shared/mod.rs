@@ -50,7 +50,10 @@ enum Layout {
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
     let variable = own_variable(cx, object).filter(|_| !must_be_resident(cx))?;
     if variable.is_of_kernel && variable.is_of_one_thread(axes(cx, true)) {
-        return keep_for_one_thread(cx, object, &variable);
+        return keep_for_one_thread(cx, object, &variable, None);
+    }
+    if let Some(shown) = shows_one_thread(cx, &variable) {
+        return keep_for_one_thread(cx, object, &variable, Some(&shown));
     }
     let layouts = [Layout::Columns, Layout::Rows];
     layouts.into_iter().find_map(|layout| keep_laid_out(cx, object, &variable, layout))
@@ -130,13 +133,35 @@ fn takes_residents(cx: &LintContext<'_>, size: u64, threads: u32) -> bool {
     blocks.saturating_mul(size + cx.frame.usage.shared + gpu.reserved_shared) > gpu.shared
 }
 
+/// What the launches that the file shows have in common, if one thread of a block alone uses the variable in all launches that the file shows. Another
+/// file may launch blocks of more dimensions.
+fn shows_one_thread(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<String> {
+    let launches = cx.unit.launches();
+    let axes = launches.axes(&cx.frame.name).filter(|_| launches.all(&cx.frame.name).is_some())?;
+    let launch = cx.unit.launch(cx.frame)?;
+    let blocks = ["one-dimensional blocks", "blocks of two dimensions", "blocks"].get(axes.checked_sub(1)?)?;
+    let is_fit = variable.is_of_kernel && variable.is_of_one_thread(axes);
+    is_fit.then(|| format!("holds for {blocks}, as at {}", place_of(launch)))
+}
+
 /// A variable that one thread of the block alone uses takes its own size of shared memory, and no block size is needed.
-fn keep_for_one_thread(cx: &LintContext<'_>, object: &StackObject, variable: &PrivateVariable) -> Option<Suggestion> {
+/// `shown`: what must hold for all launches, if there may be others than the file shows.
+fn keep_for_one_thread(
+    cx: &LintContext<'_>,
+    object: &StackObject,
+    variable: &PrivateVariable,
+    shown: Option<&str>,
+) -> Option<Suggestion> {
     let size = room_for(cx, whole_bytes(cx, object, variable)?, 1, Layout::Columns)?;
     let name = object.variable.as_ref()?.name.split('.').next()?;
     let edits = variable.for_one_thread(object, &argument_of(cx, variable))?;
-    let rewrite = Rewrite::new(Applicability::MaybeIncorrect, edits).within_kernel(true);
-    Some(rewrite.suggestion(format!("move `{name}` to shared memory ({} per block: one thread uses it)", room(size))))
+    let (open, applicability) = match shown {
+        Some(shown) => (format!("; {shown}"), Applicability::HasPlaceholders),
+        None => (String::new(), Applicability::MaybeIncorrect),
+    };
+    let rewrite = Rewrite::new(applicability, edits).within_kernel(true);
+    let title = format!("move `{name}` to shared memory ({} per block: one thread uses it){open}", room(size));
+    Some(rewrite.suggestion(title))
 }
 
 /// The variable, if it is in the kernel's own frame and no pointer to it is stored.

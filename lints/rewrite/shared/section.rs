@@ -6,6 +6,7 @@ use cuda_syntax::ast::{Binary, Field, Kind, Node};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
 
 use super::declaration::{PrivateVariable, declared};
+use crate::rewrite::facts::integers::plain_words;
 use crate::rewrite::facts::steady::keeps_first_value;
 
 /// The indices of a thread in its block, by axis.
@@ -63,12 +64,12 @@ fn note(tree: &SyntaxTree, condition: Option<Node<'_>>, (joined, compared): (&st
             note(tree, condition.named_child(0), (joined, compared), fixed);
         }
         Kind::UnaryExpression if compared == "==" && condition.operator() == Some("!") => {
-            let axis = condition.field(Field::Argument).and_then(|argument| axis_of(tree, argument));
-            axis.into_iter().for_each(|axis| fixed[axis] = true);
+            note_index(tree, condition.field(Field::Argument), Some(0), fixed);
         }
         Kind::BinaryExpression => {
             let Some(binary) = Binary::of(condition) else { return };
             let (left, right) = (binary.left(), binary.right());
+            let value = |node: Option<Node<'_>>| tree.value_of(node?);
             match binary.operator() {
                 Some(operator) if operator == joined => {
                     note(tree, left, (joined, compared), fixed);
@@ -76,32 +77,100 @@ fn note(tree: &SyntaxTree, condition: Option<Node<'_>>, (joined, compared): (&st
                 }
                 Some(operator) if operator == compared => {
                     for (one, other) in [(left, right), (right, left)] {
-                        let is_constant = other.is_some_and(|other| tree.value_of(other).is_some());
-                        let axis = one.filter(|_| is_constant).and_then(|one| axis_of(tree, one));
-                        axis.into_iter().for_each(|axis| fixed[axis] = true);
+                        if value(other).is_some() {
+                            note_index(tree, one, value(other), fixed);
+                        }
                     }
                 }
+                // Of indices, zero alone is less than one.
+                Some("<") if compared == "==" && value(right) == Some(1) => note_index(tree, left, Some(0), fixed),
+                Some(">") if compared == "!=" && value(right) == Some(0) => note_index(tree, left, Some(0), fixed),
+                Some(">=") if compared == "!=" && value(right) == Some(1) => note_index(tree, left, Some(0), fixed),
+                // `if (threadIdx.x + threadIdx.y) return;`
+                Some(_) if compared == "!=" => note_index(tree, Some(condition), Some(0), fixed),
                 _ => {}
             }
         }
+        _ if compared == "!=" => note_index(tree, Some(condition), Some(0), fixed),
         _ => {}
     }
 }
 
-/// The axis of `threadIdx.x`, or of a variable that is nothing else.
-fn axis_of(tree: &SyntaxTree, expression: Node<'_>) -> Option<usize> {
-    let expression = expression.without_parentheses();
-    let axis = |text: &str| AXES.iter().position(|axis| *axis == text.trim());
-    if expression.kind() != Kind::Identifier {
-        return axis(tree.slice(expression));
+/// Notes the axes on which a sum of indices has one index if the sum has a value: all of them if it is zero, else the
+/// only one. What the block adds is the same for all of its threads.
+fn note_index(tree: &SyntaxTree, expression: Option<Node<'_>>, value: Option<i64>, fixed: &mut [bool; 3]) {
+    let mut sum = Sum::default();
+    if !expression.is_some_and(|expression| sum.add(tree, expression, false, MOST_STEPS)) {
+        return;
     }
-    let function = enclosing_function(expression)?;
-    let name = tree.slice(expression);
+    let is_one = matches!(sum.axes.as_slice(), [(_, false)]);
+    let is_zero = value == Some(0) && !sum.has_block;
+    if is_one || is_zero {
+        sum.axes.into_iter().for_each(|(axis, _)| fixed[axis] = true);
+    }
+}
+
+/// Names may lead to initializers with further names.
+const MOST_STEPS: usize = 4;
+/// No product of an index and a factor up to this wraps around.
+const MOST_FACTOR: i64 = 1 << 16;
+
+/// The terms of an index, none of which is negative: `threadIdx.y * blockDim.x + threadIdx.x`.
+#[derive(Default)]
+struct Sum {
+    /// The axes, and whether each has a factor.
+    axes: Vec<(usize, bool)>,
+    /// Whether the number of the block is in it.
+    has_block: bool,
+}
+
+impl Sum {
+    /// Adds the terms of an expression; `false` if it has others.
+    fn add(&mut self, tree: &SyntaxTree, expression: Node<'_>, has_factor: bool, steps: usize) -> bool {
+        let expression = expression.without_parentheses();
+        let text = tree.slice(expression).trim();
+        if let Some(axis) = AXES.iter().position(|axis| *axis == text) {
+            self.axes.push((axis, has_factor));
+            return true;
+        }
+        if matches!(text, "blockIdx.x" | "blockIdx.y" | "blockIdx.z") {
+            self.has_block = true;
+            return true;
+        }
+        let Some(steps) = steps.checked_sub(1) else { return false };
+        if expression.kind() == Kind::Identifier {
+            return first_value(tree, expression).is_some_and(|value| self.add(tree, value, has_factor, steps));
+        }
+        let Some((left, right)) = Binary::of(expression).and_then(|it| Some((it.left()?, it.right()?))) else {
+            return false;
+        };
+        let is_factor = |node: Node<'_>| {
+            let size = matches!(tree.slice(node.without_parentheses()), "blockDim.x" | "blockDim.y" | "blockDim.z");
+            size || tree.value_of(node).is_some_and(|value| (1..=MOST_FACTOR).contains(&value))
+        };
+        match expression.operator() {
+            Some("+" | "|") => self.add(tree, left, has_factor, steps) && self.add(tree, right, has_factor, steps),
+            Some("*") if is_factor(right) => self.add(tree, left, true, steps),
+            Some("*") if is_factor(left) => self.add(tree, right, true, steps),
+            _ => false,
+        }
+    }
+}
+
+/// The value of a variable that has no other.
+fn first_value<'t>(tree: &'t SyntaxTree, name: Node<'t>) -> Option<Node<'t>> {
+    let function = enclosing_function(name)?;
     let declarations = tree.declarations(function);
-    let own = resolve(&declarations, name, expression.start_byte())?;
-    let (start, end) = own.initializer.filter(|_| own.kind == DeclarationKind::Scalar && own.volatility.is_none())?;
-    let is_kept = keeps_first_value(tree, function, &declarations, own);
-    axis(tree.text().get(start..end)?).filter(|_| is_kept)
+    let own = resolve(&declarations, tree.slice(name), name.start_byte())?;
+    let is_wide = matches!(
+        plain_words(&own.type_text).trim_start_matches("std::"),
+        "int" | "unsigned" | "unsigned int" | "uint" | "uint32_t" | "int32_t" | "size_t" | "auto"
+    );
+    let is_fit = own.kind == DeclarationKind::Scalar && own.volatility.is_none() && is_wide;
+    let (start, end) = own.initializer.filter(|_| is_fit)?;
+    let value =
+        tree.root()?.named_descendant_for_byte_range(start, end).filter(|it| it.byte_range() == (start..end))?;
+    keeps_first_value(tree, function, &declarations, own).then_some(value)
 }
 
 #[cfg(test)]
@@ -128,7 +197,25 @@ mod tests {
             ("const int tid = threadIdx.x; if (tid == 0) { float w[4]; f(w); }", 1),
             ("if (threadIdx.x != 0 || threadIdx.y != 0 || threadIdx.z != 0) return; float w[4]; f(w);", 3),
             ("if (threadIdx.y != 0) { return; } if (threadIdx.x == 0) { float w[4]; f(w); }", 2),
+            ("if (threadIdx.x + threadIdx.y == 0) { float w[4]; f(w); }", 2),
+            ("if ((threadIdx.x | threadIdx.y | threadIdx.z) == 0) { float w[4]; f(w); }", 3),
+            ("const int rank = threadIdx.y * blockDim.x + threadIdx.x; if (rank == 0) { float w[4]; f(w); }", 2),
+            ("int i = blockIdx.x * blockDim.x + threadIdx.x; if (i == 5) { float w[4]; f(w); }", 1),
+            ("if (threadIdx.x) return; float w[4]; f(w);", 1),
+            ("if (threadIdx.x > 0 || threadIdx.y >= 1) return; float w[4]; f(w);", 2),
+            ("if (threadIdx.x < 1) { float w[4]; f(w); }", 1),
             // Several threads.
+            ("if (threadIdx.x + threadIdx.y == 1) { float w[4]; f(w); }", 0),
+            ("if (threadIdx.x - threadIdx.y == 0) { float w[4]; f(w); }", 0),
+            ("if (threadIdx.x + n == 0) { float w[4]; f(w); }", 0),
+            ("if (threadIdx.x * n == 0) { float w[4]; f(w); }", 0),
+            ("if (threadIdx.x * 0 == 0) { float w[4]; f(w); }", 0),
+            ("unsigned char t = threadIdx.x; if (t == 0) { float w[4]; f(w); }", 0),
+            ("int i = blockIdx.x + threadIdx.x + threadIdx.y; if (i == 0) { float w[4]; f(w); }", 0),
+            ("if (threadIdx.x) f(0); float w[4]; f(w);", 0),
+            ("if (threadIdx.x) { float w[4]; f(w); }", 0),
+            ("if (threadIdx.x > 0) { float w[4]; f(w); }", 0),
+            ("if (threadIdx.x < 1) return; float w[4]; f(w);", 0),
             ("float w[4]; f(w);", 0),
             ("if (threadIdx.x < 4) { float w[4]; f(w); }", 0),
             ("if (threadIdx.x == n) { float w[4]; f(w); }", 0),

@@ -10,7 +10,7 @@ use crate::rewrite::facts::purity::is_pure;
 
 /// Whether threads synchronize in a loop's body, or ask which threads are active: the result depends on where threads
 /// with fewer iterations wait. A function that the text does not define may do so.
-pub(super) fn has_meetings(tree: &SyntaxTree, body: Node<'_>) -> bool {
+pub(in crate::rewrite) fn has_meetings(tree: &SyntaxTree, body: Node<'_>) -> bool {
     body.descendants().any(Node::is_assembly) || !are_quiet(tree, body)
 }
 
@@ -48,7 +48,7 @@ fn full_expression<'t>(used: Node<'t>, body: Node<'t>) -> Option<Node<'t>> {
 }
 
 /// Whether a loop's body may be entered other than from its start: by `goto`, or by a `switch` around the loop.
-pub(super) fn has_entries(body: Node<'_>) -> bool {
+pub(in crate::rewrite) fn has_entries(body: Node<'_>) -> bool {
     let is_outside = |node: &Node<'_>| !body.byte_range().contains(&node.start_byte());
     let jumps = enclosing_function(body)
         .is_none_or(|function| function.descendants().any(|it| it.kind() == Kind::GotoStatement && is_outside(&it)));
@@ -85,7 +85,7 @@ pub(super) fn is_idle(tree: &SyntaxTree, statement: Node<'_>, harmless: &[Kind])
 }
 
 /// Whether an expression is evaluated in each iteration that reaches it.
-pub(super) fn is_unconditional(tree: &SyntaxTree, used: Node<'_>, body: Node<'_>) -> bool {
+pub(in crate::rewrite) fn is_unconditional(tree: &SyntaxTree, used: Node<'_>, body: Node<'_>) -> bool {
     let mut node = used;
     while node != body {
         let Some(parent) = node.parent() else { return false };
@@ -123,7 +123,7 @@ pub(super) fn is_unconditional(tree: &SyntaxTree, used: Node<'_>, body: Node<'_>
 }
 
 /// Statements in a loop's body that may end it, or an iteration, early.
-pub(super) fn exits<'t>(tree: &SyntaxTree, body: Node<'t>) -> Vec<Node<'t>> {
+pub(in crate::rewrite) fn exits<'t>(tree: &SyntaxTree, body: Node<'t>) -> Vec<Node<'t>> {
     const EXITS: [Kind; 5] = [
         Kind::BreakStatement,
         Kind::ContinueStatement,
@@ -139,7 +139,7 @@ pub(super) fn exits<'t>(tree: &SyntaxTree, body: Node<'t>) -> Vec<Node<'t>> {
 }
 
 /// The expression in the parentheses of an `if`; `None` where it declares something.
-pub(super) fn condition_of(statement: Node<'_>) -> Option<Node<'_>> {
+pub(in crate::rewrite) fn condition_of(statement: Node<'_>) -> Option<Node<'_>> {
     let clause = statement.field(Field::Condition)?;
     let only = only_child(clause).filter(|_| clause.kind() == Kind::ConditionClause)?;
     (only.kind() != Kind::Declaration).then_some(only)
@@ -152,7 +152,7 @@ pub(super) fn only_child(node: Node<'_>) -> Option<Node<'_>> {
 }
 
 /// Whether the declaration of a name makes a variable of its own each time.
-pub(super) fn is_automatic(tree: &SyntaxTree, name: usize) -> bool {
+pub(in crate::rewrite) fn is_automatic(tree: &SyntaxTree, name: usize) -> bool {
     let declaration = tree.node_at(name).and_then(|node| node.enclosing(Kind::Declaration));
     let head = declaration.and_then(|it| tree.text().get(it.start_byte()..name)).unwrap_or("static");
     !["static", "__shared__", "extern", "thread_local", "__constant__"].iter().any(|word| head.contains(word))

@@ -116,7 +116,12 @@ fn is_counted_up(tree: &SyntaxTree, name: Node<'_>) -> bool {
 }
 
 /// Whether only the header of a loop changes its induction variable, from a constant upwards.
-pub(super) fn rises_from_constant(tree: &SyntaxTree, node: Node<'_>, body: Node<'_>, counter: &str) -> bool {
+pub(in crate::rewrite) fn rises_from_constant(
+    tree: &SyntaxTree,
+    node: Node<'_>,
+    body: Node<'_>,
+    counter: &str,
+) -> bool {
     let rises = || {
         let initializer = node.field(Field::Initializer);
         counter_kind(tree, node, initializer, counter)?;

@@ -193,7 +193,7 @@ fn for_loop(tree: &Rc<SyntaxTree>, node: Node<'_>) -> Option<ForLoop> {
 }
 
 /// The directive before a loop that says how to unroll it.
-fn unroll_pragma(tree: &SyntaxTree, node: Node<'_>) -> Option<Range<usize>> {
+pub(in crate::rewrite) fn unroll_pragma(tree: &SyntaxTree, node: Node<'_>) -> Option<Range<usize>> {
     let is_pragma = |text: &str| text.strip_prefix('#').is_some_and(|rest| rest.trim_start().starts_with("pragma"));
     let pragma = node.prev_sibling().filter(|before| is_pragma(tree.slice(*before).trim_start()));
     let pragma = pragma.map(|pragma| pragma.byte_range()).or_else(|| pragma_above(tree, node));

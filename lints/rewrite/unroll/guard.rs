@@ -178,7 +178,7 @@ impl ForLoop {
 
 /// Whether a loop stands in a block, also as the body of other loops. Behind an `if`, an `else` may follow, which would
 /// be that of the guard.
-fn is_in_block(node: Node<'_>) -> bool {
+pub(super) fn is_in_block(node: Node<'_>) -> bool {
     let mut around = node.ancestors().skip(1);
     let outer = around.find(|it| !matches!(it.kind(), Kind::ForStatement | Kind::WhileStatement));
     outer.is_some_and(|outer| outer.kind() == Kind::CompoundStatement)

@@ -6,6 +6,7 @@ mod extent;
 pub mod for_loop;
 mod guard;
 pub(super) mod header;
+mod leaving;
 mod limit;
 mod round;
 
@@ -30,12 +31,25 @@ pub struct Unrolled {
     loops: usize,
     /// Whether some loops get the array's extent as trip count, with a guard.
     has_guards: bool,
+    /// Flags in place of `break`, for the loops that have some.
+    flags: Vec<Edit>,
+}
+
+/// The same, with a flag in place of each `break` of these loops.
+pub fn suggestion_with_flag(object: &StackObject) -> Option<Suggestion> {
+    let Unrolled { rewrite, flags, .. } = Unrolled::of(object)?;
+    if flags.is_empty() {
+        return None;
+    }
+    let is_within_kernel = rewrite.is_within_kernel;
+    let flags = Rewrite::new(Applicability::MaybeIncorrect, flags).within_kernel(is_within_kernel);
+    Some(rewrite.and(flags)?.suggestion("unroll the loops over the array, with a flag in place of `break`"))
 }
 
 /// `#pragma unroll` on all loops over the array. A loop with an unknown trip count first gets the array's extent as
 /// trip count, with a guard.
 pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
-    let Unrolled { rewrite, loops, has_guards } = Unrolled::of(object)?;
+    let Unrolled { rewrite, loops, has_guards, .. } = Unrolled::of(object)?;
     let title = match (loops, has_guards) {
         (1, false) => "unroll the loop (constant trip count)",
         (_, false) => "unroll the loops over the array (constant trip counts)",
@@ -61,6 +75,16 @@ impl Unrolled {
 
     /// The rewrite for some of the accesses.
     pub fn of_accesses(object: &StackObject, is_wanted: impl Fn(&Access) -> bool) -> Option<Self> {
+        Self::of_loops(object, is_wanted, false)
+    }
+
+    /// The same, where a loop whose trip count only the compiler found gets the array's extent, too: it may find the
+    /// number after it unrolls.
+    pub fn to_extents(object: &StackObject, is_wanted: impl Fn(&Access) -> bool) -> Option<Self> {
+        Self::of_loops(object, is_wanted, true)
+    }
+
+    fn of_loops(object: &StackObject, is_wanted: impl Fn(&Access) -> bool, is_doubted: bool) -> Option<Self> {
         if object.bytes > u64::from(MAX_REGISTERS) * REGISTER_BYTES {
             return None;
         }
@@ -75,7 +99,8 @@ impl Unrolled {
             .filter_map(|it| Some((it.clone(), it.enclosing(&is_over)?)))
             .collect();
         let is_inner = |found: &ForLoop| inner.iter().any(|(known, _)| known.is_same(found));
-        let has_run_time = accesses.iter().any(|access| access.address == Address::Induction(TripCount::RunTime));
+        let has_run_time =
+            is_doubted || accesses.iter().any(|access| access.address == Address::Induction(TripCount::RunTime));
         let is_known =
             |found: &ForLoop| found.rounds.is_some() || (!has_run_time && !found.is_stepped) || is_inner(found);
         let outer: Vec<ForLoop> = inner.iter().flat_map(|(_, outer)| outer.clone()).collect();
@@ -99,6 +124,7 @@ impl Unrolled {
         let rounds = loops.iter().filter_map(|found| found.rounds);
         let rounds = rounds.chain(guards.iter().filter_map(|guard| guard.extent)).max();
         let has_guards = !guards.is_empty();
+        let flags = known.iter().filter_map(|found| found.with_flag()).flatten().collect();
         // A loop that already has an unroll pragma needs no edit.
         let unrolled = known.iter().filter_map(|found| found.unroll());
         let edits: Vec<Edit> = unrolled.chain(guards.into_iter().flat_map(|guard| guard.edits)).collect();
@@ -107,6 +133,6 @@ impl Unrolled {
             .rounds(rounds)
             .within_kernel(loops.iter().all(ForLoop::is_within_kernel))
             .keeping_loops(keeps_loops);
-        Some(Self { rewrite, loops: loops.len(), has_guards })
+        Some(Self { rewrite, loops: loops.len(), has_guards, flags })
     }
 }

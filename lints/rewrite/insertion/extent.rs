@@ -1,0 +1,72 @@
+//! The extent of an array that is indexed, as its declaration has it.
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Field, Kind, Member, Node};
+use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
+
+/// The extent of the first dimension of `a` in `a[i]`: of a local array, a reference to an array, a member of the class
+/// around, or a member that only one class has. A pointer does not show it, nor does a parameter `float a[8]`.
+pub(super) fn extent_of(tree: &SyntaxTree, base: Node<'_>) -> Option<String> {
+    let at = base.start_byte();
+    let size = match base.kind() {
+        Kind::Identifier => {
+            let all = tree.declarations(enclosing_function(base)?);
+            match resolve(&all, tree.slice(base), at) {
+                Some(own) => {
+                    let is_fit = own.kind == DeclarationKind::Array || own.is_parameter;
+                    let name = tree.root()?.named_descendant_for_byte_range(own.range.0, own.range.1)?;
+                    size_of_declarator(name, own.is_parameter).filter(|_| is_fit && own.volatility.is_none())?
+                }
+                None => own_member(tree, base)?,
+            }
+        }
+        Kind::FieldExpression => only_member(tree, tree.slice(Member::of(base)?.name()?))?,
+        _ => return None,
+    };
+    let is_member = size.ancestors().any(|it| it.kind() == Kind::FieldDeclaration);
+    let text = match is_member && enclosing_class(base) != enclosing_class(size) {
+        true => tree.value_of(size)?.to_string(),
+        false => tree.spelled(size, at)?,
+    };
+    let is_plain = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')'));
+    (is_plain && !text.is_empty()).then_some(text)
+}
+
+/// `8` of `a[8]`, and of `(&a)[8]` where it is a parameter.
+fn size_of_declarator(name: Node<'_>, is_parameter: bool) -> Option<Node<'_>> {
+    let (mut node, mut is_reference) = (name.parent()?, false);
+    while matches!(node.kind(), Kind::ParenthesizedDeclarator | Kind::ReferenceDeclarator) {
+        is_reference |= node.kind() == Kind::ReferenceDeclarator;
+        node = node.parent()?;
+    }
+    let array = (node.kind() == Kind::ArrayDeclarator && is_reference == is_parameter).then_some(node)?;
+    array.field(Field::Size)
+}
+
+/// The member of the class around a method.
+fn own_member<'t>(tree: &SyntaxTree, base: Node<'t>) -> Option<Node<'t>> {
+    let class = enclosing_class(base)?;
+    let members = class.field(Field::Body)?.named_children().filter(|it| it.kind() == Kind::FieldDeclaration);
+    let mut found = members.flat_map(|it| it.fields(Field::Declarator).collect::<Vec<_>>()).filter(|declarator| {
+        let name = declarator.declared_name();
+        name.kind() == Kind::FieldIdentifier && tree.slice(name) == tree.slice(base)
+    });
+    let declarator = found.next().filter(|_| found.next().is_none())?;
+    size_of_declarator(declarator.declared_name(), false)
+}
+
+/// The member array with a name, if the text declares the name once as a member.
+fn only_member<'t>(tree: &'t SyntaxTree, name: &str) -> Option<Node<'t>> {
+    let is_declared = |node: &Node<'_>| {
+        node.kind() == Kind::FieldIdentifier
+            && tree.slice(*node) == name
+            && node.parent().is_some_and(|it| it.is_declarator() || it.kind() == Kind::FieldDeclaration)
+    };
+    let mut names = tree.nodes().filter(is_declared);
+    let only = names.next().filter(|_| names.next().is_none() && !tree.is_declared_beside(name))?;
+    size_of_declarator(only, false)
+}
+
+fn enclosing_class(node: Node<'_>) -> Option<Node<'_>> {
+    node.ancestors().find(|it| matches!(it.kind(), Kind::StructSpecifier | Kind::ClassSpecifier))
+}
