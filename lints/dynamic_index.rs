@@ -186,7 +186,7 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: 
             (object.bytes.saturating_mul(USUAL_THREADS)).div_ceil(1 << 10)
         ),
         _ if !has_room => {
-            "make the index a constant: shared memory has no room for one array per thread beside what the kernel uses"
+            "make the index a constant: the shared memory that the kernel uses may leave no room for one array per thread"
                 .to_string()
         }
         _ => "move the array to shared memory as `[element][thread]`, or make the index a constant".to_string(),

@@ -20,7 +20,7 @@ const TOLERANCE: u64 = 32;
 /// Less than one part in this many of the local memory is not worth shared memory.
 const MINOR_PART: u64 = 10;
 /// The same for spills: what is left of them still decides.
-const MINOR_PART_OF_SPILLS: u64 = 2;
+const MINOR_PART_OF_SPILLS: u64 = 3;
 
 /// Facts about a candidate besides its figures.
 #[derive(Debug, Clone, Copy)]
@@ -278,7 +278,7 @@ fn falls(before: &Function, after: &Function) -> bool {
     is_known && frames.1 <= frames.0 && spills.1 <= spills.0 && (frames.1 < frames.0 || spills.1 < spills.0)
 }
 
-/// Whether less than a tenth of the frame and of the spills is gone, or less than half where nothing but spills is.
+/// Whether less than a tenth of the frame and of the spills is gone, or less than a third where nothing but spills is.
 fn is_minor(before: &Function, after: &Function) -> bool {
     let is_kept = |part: u64| {
         let is_kept = |before: u64, after: u64| before.saturating_sub(after).saturating_mul(part) < before.max(1);
@@ -419,7 +419,7 @@ mod tests {
         let before = function(4400, 5752, 32, 100);
         assert_eq!(fault(&before, &shared(4312, 5248)), Some(Fault::Minor));
         assert_eq!(fault(&before, &shared(4312, 5100)), Some(Fault::Minor));
-        assert_eq!(fault(&before, &shared(4312, 2800)), None);
+        assert_eq!(fault(&before, &shared(4312, 3800)), None);
         assert_eq!(fault(&before, &shared(3900, 5752)), None);
         assert_eq!(fault(&before, &function(4312, 5248, 32, 100)), None);
     }
