@@ -30,7 +30,9 @@ pub enum Unfit {
 impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotAlike => "the code is not compiled alike everywhere, or what a macro hides is more than a statement",
+            Self::NotAlike => {
+                "the code is not compiled alike everywhere, or what a macro hides is more than a statement"
+            }
             Self::HidesName => "a macro in this function reads or writes what the edit changes",
             Self::OtherLaunches => "other files that compile this code launch it in their own ways",
             Self::CountsLines => "the code counts its lines",
