@@ -285,6 +285,10 @@ fn pressure(gpu: &Gpu, limit: &Limit, frame: &KernelFrame) -> String {
     let registers = plural(limit.registers.into(), "register");
     let needed = match &frame.unlimited {
         Some(usage) if usage.spilled() > 0 => format!(", more than {} needed", usage.registers),
+        // With as many registers as it takes without a limit: the limit has another effect than their number.
+        Some(usage) if usage.registers <= limit.registers => {
+            format!("; without the limit it takes {} and spills none", usage.registers)
+        }
         Some(usage) => format!(", {} needed", usage.registers),
         None => String::new(),
     };

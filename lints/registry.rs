@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lmem_base::diagnostic::Applicability;
-use lmem_frame::StackObject;
+use lmem_frame::{KernelFrame, StackObject};
 use lmem_unit::{CompilerMessage, TranslationUnit};
 use nv_code::dataflow::may_fuse;
 
@@ -53,7 +53,7 @@ fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
     ALL.iter().find_map(|lint| match lint.check {
         Check::Object(check) => check(cx, object).map(|finding| Claim {
             lint,
-            finding: with_owner(rounding(finding, cx), object),
+            finding: with_owner(rounding(finding, cx), object, cx.frame),
             bytes: object.bytes,
             is_minor: is_minor(object, cx.frame.is_entry),
             accesses: accesses(object),
@@ -80,9 +80,15 @@ fn rounding(mut finding: Finding, cx: &LintContext<'_>) -> Finding {
 const LAST_DIGITS: &str = "; may round differently";
 
 /// Names the owner of the variable, if it is not the kernel itself.
-fn with_owner(finding: Finding, object: &StackObject) -> Finding {
+fn with_owner(finding: Finding, object: &StackObject, frame: &KernelFrame) -> Finding {
     match object.function.as_ref().filter(|_| object.math_function().is_none()) {
-        Some(function) => finding.note(format!("it belongs to `{function}`, which is not inlined")),
+        Some(function) => {
+            let owner = format!("it belongs to `{function}`, which is not inlined");
+            let apart = object.overlaid_by.as_ref().map(|other| {
+                format!("; not counted in the stack frame of `{}`: calls of `{other}` take the same bytes", frame.name)
+            });
+            finding.note(owner + &apart.unwrap_or_default())
+        }
         None => finding,
     }
 }

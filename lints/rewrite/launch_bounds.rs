@@ -131,7 +131,7 @@ fn may_edit(cx: &LintContext<'_>) -> bool {
     match cx.frame.launch_bounds.place {
         BoundsPlace::Head => true,
         BoundsPlace::OwnMacro => cx.unit.compiled.files.files.len() == 1,
-        BoundsPlace::SharedMacro => false,
+        BoundsPlace::SharedMacro | BoundsPlace::Elsewhere => false,
     }
 }
 
@@ -139,7 +139,9 @@ fn may_edit(cx: &LintContext<'_>) -> bool {
 fn in_place(cx: &LintContext<'_>, edit: Edit) -> Edit {
     match cx.frame.launch_bounds.place {
         BoundsPlace::Head => edit,
-        BoundsPlace::OwnMacro | BoundsPlace::SharedMacro => Edit { context: edit.span.clone(), ..edit },
+        BoundsPlace::OwnMacro | BoundsPlace::SharedMacro | BoundsPlace::Elsewhere => {
+            Edit { context: edit.span.clone(), ..edit }
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use lmem_base::source::normalize;
 use lmem_base::stored::Lazy;
 use lmem_base::timing::Measurement;
 use lmem_base::version::Version;
-use lmem_frame::{KernelFrame, SpillCheck, StackObjectKind, attribute};
+use lmem_frame::{FrameObject, KernelFrame, SpillCheck, StackObjectKind, attribute};
 use lmem_lints::{self, Circumstances, Levels, LintContext, UnitContext};
 use lmem_unit::{Artifacts, AsCompiled, CompilerMessage, DriverOptions, TranslationUnit, UnitCode};
 use nv_code::{ReadError, UnitFacts, read_machine_code, read_unit};
@@ -500,7 +500,7 @@ fn examine_frame(
     }
     diagnostics.extend(frame.spill_check.map(|check| Graded::message(spills_differ(check, frame, about))));
     debug_assert_eq!(
-        frame.objects.iter().map(|object| object.bytes).sum::<u64>(),
+        frame.objects.iter().map(FrameObject::counted_bytes).sum::<u64>(),
         frame.usage.stack_frame,
         "the objects of `{}` do not add up: {:?}",
         frame.name,

@@ -6,7 +6,7 @@ use std::collections::btree_map::Entry;
 use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::DeclarationKind;
 use lmem_base::gpu::Gpu;
-use lmem_base::mangling::{bind, demangle, template_arguments};
+use lmem_base::mangling::{bind, demangle, template_arguments, without_copy_number};
 use lmem_unit::Artifacts;
 use nv_code::{KernelFacts, LocalAccess, PtxFunction, PtxVariable, PtxasLog, STACK_ALIGNMENT, UnitFacts};
 
@@ -19,7 +19,7 @@ use crate::described::describe;
 use crate::escape;
 use crate::frame::{FrameObject, KernelFrame, SpillCheck, StackObjectKind};
 use crate::symbolize::name::{self, Variable};
-use crate::{objects, spill, stored_values};
+use crate::{call_chain, objects, spill, stored_values};
 
 /// Largest padding that alignment adds to a frame.
 const MAX_PADDING: u64 = 15;
@@ -170,7 +170,12 @@ impl Attribution<'_> {
         if objects.is_empty() {
             objects.extend(incoming);
         }
-        frame.objects = balance(objects, stray, kernel.usage.stack_frame, padding(&kernel));
+        let is_apart = |name: &str| {
+            section.callees.iter().any(|callee| callee.name == name || without_copy_number(&callee.name) == Some(name))
+        };
+        let size = kernel.usage.stack_frame;
+        let functions = call_chain::mark(&mut objects, size, &kernel.name, ptx, is_apart);
+        frame.objects = balance(objects, stray, size, padding(&kernel, functions));
         frame
     }
 
@@ -285,7 +290,7 @@ fn is_of_source(function: &PtxFunction, key: &ObjectKey) -> bool {
     function.local_variables.get(key.variable).is_some_and(PtxVariable::is_depot)
 }
 
-/// Padding from the alignment of the frame, and of the stack pointer if the function aligns it.
-fn padding(kernel: &KernelFacts) -> u64 {
-    MAX_PADDING + kernel.stack_alignment.saturating_sub(STACK_ALIGNMENT)
+/// Padding from the alignment of the frames of some functions, and of the stack pointer if the kernel aligns it.
+fn padding(kernel: &KernelFacts, functions: usize) -> u64 {
+    MAX_PADDING * functions as u64 + kernel.stack_alignment.saturating_sub(STACK_ALIGNMENT)
 }

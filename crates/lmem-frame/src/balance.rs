@@ -8,6 +8,8 @@ use crate::frame::{FrameObject, StackObjectKind};
 pub fn balance(objects: Vec<FrameObject>, stray: Vec<Access>, frame: u64, padding: u64) -> Vec<FrameObject> {
     let mut left = frame;
     let mut kept = Vec::new();
+    // What lies in the bytes of a deeper chain of calls is there if the machine code accesses it.
+    let (overlaid, objects): (Vec<_>, Vec<_>) = objects.into_iter().partition(|object| object.overlaid_by.is_some());
     // An access proves that an object exists. An object whose address only escapes may have been promoted to registers,
     // so it is kept only if it fits.
     let (proven, escaped): (Vec<_>, Vec<_>) =
@@ -43,6 +45,7 @@ pub fn balance(objects: Vec<FrameObject>, stray: Vec<Access>, frame: u64, paddin
     if left > 0 || (kept.is_empty() && !stray.is_empty()) {
         kept.push(FrameObject { accesses: stray, ..FrameObject::new(StackObjectKind::Unknown, left) });
     }
+    kept.extend(overlaid.into_iter().filter(|object| !object.accesses.is_empty() || is_certain(object)));
     kept
 }
 
@@ -77,7 +80,15 @@ mod tests {
     const MAX_PADDING: u64 = 15;
 
     fn sum(objects: &[FrameObject]) -> u64 {
-        objects.iter().map(|object| object.bytes).sum()
+        objects.iter().map(FrameObject::counted_bytes).sum()
+    }
+
+    #[test]
+    fn what_other_chains_of_calls_have_takes_nothing_from_the_rest() {
+        let overlaid = |bytes, accesses| FrameObject { overlaid_by: Some("deep".into()), ..object(bytes, accesses) };
+        let objects = balance(vec![overlaid(48, 1), overlaid(16, 0), object(64, 1)], Vec::new(), 64, MAX_PADDING);
+        let bytes: Vec<u64> = objects.iter().map(|object| object.bytes).collect();
+        assert_eq!((bytes, sum(&objects)), (vec![64, 48], 64));
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The source locations of a function: its name, its body, and its launch bounds.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use cuda_syntax::SyntaxTrees;
-use cuda_syntax::tree::FunctionSyntax;
+use cuda_syntax::tree::{BoundsPlace, FunctionSyntax};
+use cuda_syntax::{SyntaxTrees, TreeId};
 use lmem_base::mangling::DELETING;
 use lmem_base::source::Span;
 use nv_code::{Location, PtxFunction, PtxModule};
@@ -22,6 +23,16 @@ pub struct Described {
 fn destructors(name: &str) -> Vec<String> {
     let class = name.strip_suffix(DELETING).into_iter();
     class.flat_map(|class| ["D1Ev", "D2Ev"].map(|kind| format!("{class}{kind}"))).collect()
+}
+
+/// The only launch bounds with the numbers of the compiled function that stand on a declaration of its name, or in a
+/// branch of conditional compilation before it.
+fn bounds_elsewhere(function: &PtxFunction, name: &str, trees: &SyntaxTrees<'_>) -> Option<Span> {
+    let numbers: Vec<u32> = function.max_thread_count().into_iter().chain(function.min_blocks).collect();
+    function.max_thread_count().filter(|_| !name.is_empty())?;
+    let all: BTreeSet<TreeId> = trees.all().into_iter().collect();
+    let mut found = all.into_iter().filter_map(|id| trees.tree(id).span(trees.tree(id).bounds_of(name, &numbers)?));
+    found.next().filter(|_| found.next().is_none())
 }
 
 /// Finds a function in the source.
@@ -50,12 +61,17 @@ pub fn describe(function: &PtxFunction, module: &PtxModule, trees: &SyntaxTrees<
     let body = syntax.as_ref().and_then(|syntax| tree.span(syntax.body?..syntax.body? + 1));
     let syntax = syntax.map(|syntax| {
         let span = |range: &Option<Range<usize>>| range.clone().and_then(|range| tree.span(range));
-        let bounds = LaunchBounds {
-            span: span(&syntax.launch_bounds),
+        let own = LaunchBounds {
+            span: span(&syntax.launch_bounds).filter(|_| !syntax.is_conditional),
             max_registers_span: span(&syntax.max_registers),
             place: syntax.bounds_place,
         };
-        (bounds, syntax)
+        let name = tree.text().get(syntax.name.clone()).unwrap_or("");
+        let elsewhere = || bounds_elsewhere(function, name, trees);
+        match own.span.is_none().then(elsewhere).flatten() {
+            Some(span) => (LaunchBounds { span: Some(span), place: BoundsPlace::Elsewhere, ..own }, syntax),
+            None => (own, syntax),
+        }
     });
     Some(Described { span, body, syntax })
 }

@@ -36,7 +36,7 @@ pub struct KernelFrame {
     pub shared_spilling: Option<ResourceUsage>,
     /// The opening brace of its body.
     pub body: Option<Span>,
-    /// The objects of the frame; their sizes add up to the frame size.
+    /// The objects of the frame; the bytes that they take of it add up to the frame size.
     pub objects: Vec<FrameObject>,
     /// For a device function with its own frame: mangled names of the kernels that contain a copy of it.
     pub kernels: BTreeSet<String>,
@@ -98,6 +98,9 @@ pub struct FrameObject {
     /// Of the last object: bytes up to the end of the frame. Gaps between objects are in `bytes` alone: compare with
     /// [`Variable::bytes`].
     pub padding: u64,
+    /// If the object lies in bytes that a deeper chain of calls takes, so that the frame would be as large without it:
+    /// the demangled name of the function whose calls these are.
+    pub overlaid_by: Option<String>,
     pub variable: Option<Variable>,
     pub accesses: Vec<Access>,
     // Symbolization needs these two, so they are computed before any lint asks.
@@ -178,6 +181,7 @@ impl FrameObject {
             key: None,
             bytes,
             padding: 0,
+            overlaid_by: None,
             variable: None,
             accesses: Vec::new(),
             escapes: Vec::new(),
@@ -186,6 +190,11 @@ impl FrameObject {
             function: None,
             is_library: false,
         }
+    }
+
+    /// The bytes that the frame has for this object alone.
+    pub fn counted_bytes(&self) -> u64 {
+        if self.overlaid_by.is_some() { 0 } else { self.bytes }
     }
 
     /// Places where the address escapes from the owning function.

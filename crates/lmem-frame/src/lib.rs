@@ -7,6 +7,7 @@ mod access;
 mod allocation;
 mod attribute;
 mod balance;
+mod call_chain;
 mod call_objects;
 mod calls;
 mod described;

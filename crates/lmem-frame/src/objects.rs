@@ -326,8 +326,17 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
             }
         }
     }
-    for (access, copies) in merged.iter_mut().zip(&copies) {
-        if let (Address::Computed(sources), Some(divergent)) = (&mut access.address, copies.of_main_part()) {
+    // Elements that stay in registers between copies are loaded once: what the statement stores tells the main part.
+    let all: Vec<Copies> = (0..merged.len())
+        .map(|number| {
+            let innermost = merged[number].places.first().map(|place| (place.tree, place.line, place.offset));
+            let beside = numbers.get(&innermost).into_iter().flatten().copied();
+            let beside = beside.filter(|other| same_place(&merged[*other], &merged[number]));
+            Copies::together(beside.filter_map(|other| copies.get(other)))
+        })
+        .collect();
+    for ((access, copies), all) in merged.iter_mut().zip(&copies).zip(&all) {
+        if let (Address::Computed(sources), Some(divergent)) = (&mut access.address, copies.of_main_part(all)) {
             sources.divergent = divergent;
         }
     }
@@ -354,13 +363,32 @@ impl Copies {
     /// What holds in the loop with the most copies, if the statement has copies in several loops: that is the main part
     /// of a loop that the compiler unrolled. Threads enter its remainder at different elements, which the source does
     /// not show.
-    fn of_main_part(&self) -> Option<Option<bool>> {
-        let deepest = self.by_loop.keys().map(|(depth, _)| *depth).max().filter(|depth| *depth > 0)?;
-        let deep = self.by_loop.iter().filter(|((depth, _), _)| *depth == deepest);
-        let most = deep.clone().map(|(_, (_, count))| *count).max()?;
-        let mut main = deep.filter(|(_, (_, count))| *count == most);
-        let (_, (divergent, _)) = main.next()?;
-        (self.by_loop.len() > 1 && main.next().is_none()).then_some(*divergent)
+    ///
+    /// `all` are the copies of all accesses of the statement, which decide if there are as many in several loops.
+    fn of_main_part(&self, all: &Self) -> Option<Option<bool>> {
+        let mut main = self.largest();
+        if main.len() > 1 {
+            let largest = all.largest();
+            main.retain(|place| largest == [*place]);
+        }
+        let [place] = main[..] else { return None };
+        self.by_loop.get(&place).filter(|_| self.by_loop.len() > 1).map(|(divergent, _)| *divergent)
+    }
+
+    /// Of the deepest loops, those with the most copies.
+    fn largest(&self) -> Vec<(u32, Option<usize>)> {
+        let deepest = self.by_loop.keys().map(|(depth, _)| *depth).max().filter(|depth| *depth > 0);
+        let deep = self.by_loop.iter().filter(|((depth, _), _)| Some(*depth) == deepest);
+        let most = deep.clone().map(|(_, (_, count))| *count).max();
+        deep.filter(|(_, (_, count))| Some(*count) == most).map(|(place, _)| *place).collect()
+    }
+
+    fn together<'c>(all: impl Iterator<Item = &'c Self>) -> Self {
+        let mut sum = Self::default();
+        for (place, (divergent, count)) in all.flat_map(|copies| &copies.by_loop) {
+            sum.add(*place, *divergent, *count);
+        }
+        sum
     }
 }
 
@@ -503,6 +531,12 @@ pub mod tests {
             }
         };
         assert_eq!(merged(&[(0, false), (0, false), (1, true)]), Some(false));
+        // What the statement stores decides where it loads once in each.
+        let store = |ptx_loop| Access { kind: AccessKind::Store, ..copy(ptx_loop, ptx_loop == 1) };
+        let both = merge(vec![copy(0, false), copy(1, true), store(0), store(0), store(1)]);
+        assert!(
+            both.iter().all(|access| matches!(&access.address, Address::Computed(it) if it.divergent == Some(false)))
+        );
         // In one loop, or in two alike, one copy that differs decides.
         assert_eq!(merged(&[(0, false), (0, false), (0, true)]), Some(true));
         assert_eq!(merged(&[(0, false), (1, true)]), Some(true));

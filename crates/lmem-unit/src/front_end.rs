@@ -157,7 +157,8 @@ impl Reader {
             "typedef" => self.types.define_name(line),
             "enum" if line.contains('{') => self.types.define_enum(line),
             _ if line.contains(LOCAL) => self.local(line),
-            "__global__" | "___device__" if !line.ends_with(';') => {
+            // `static`, `__launch_bounds__(256)` and other attributes may stand before these words.
+            _ if !line.ends_with(';') && (line.contains("__global__") || line.contains("___device__")) => {
                 self.function = called(line);
             }
             _ => {}
@@ -191,7 +192,9 @@ impl Reader {
         let is_declaration = head.starts_with(|c: char| c.is_alphabetic() || c == '_')
             && line.ends_with(';')
             && head.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '('))
-            && !head.starts_with("return")
+            // `float (*rows)[4]`, and not a call of a function with the variable.
+            && head.split_once('(').is_none_or(|(before, behind)| before.ends_with(' ') && behind.starts_with('*'))
+            && !matches!(head.split([' ', '(']).next(), Some("return" | "if" | "while" | "switch" | "for"))
             && !head.contains("__shared__");
         if !is_declaration {
             return;
@@ -669,6 +672,29 @@ return __cuda_local_var_42206_5_non_const_window;
             ("___device__(static", None),
         ] {
             assert_eq!(called(line).as_deref(), name, "{line}");
+        }
+    }
+
+    #[test]
+    fn attributes_may_stand_before_a_function() {
+        let kernel = "__global__ __var_used__ void";
+        for head in [
+            "__launch_bounds__(256) __global__ __var_used__ static void",
+            "__attribute__((visibility(\"x\"))) __launch_bounds__(128, 2) __global__ void",
+            "static __inline__ ___device__(static  __no_sc__) void",
+        ] {
+            let front_end = FrontEnd::parse(&TEXT.replace(kernel, head));
+            assert_eq!(front_end.functions, FrontEnd::parse(TEXT).functions, "{head}");
+        }
+    }
+
+    #[test]
+    fn calls_with_a_variable_declare_nothing() {
+        for statement in
+            ["_Z5touchPf((__cuda_local_var_1_2_non_const_a), 4);", "if ((__cuda_local_var_1_2_non_const_a)[0]) return;"]
+        {
+            let front_end = FrontEnd::parse(&TEXT.replace("# 11 \"t.cu\"", statement));
+            assert_eq!(front_end.functions, FrontEnd::parse(TEXT).functions, "{statement}");
         }
     }
 

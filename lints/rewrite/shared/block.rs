@@ -5,7 +5,7 @@
 //! by files that no run reads, so that its launches prove nothing.
 
 use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::tree::{base_name, enclosing_function};
+use cuda_syntax::tree::{BoundsPlace, base_name, enclosing_function};
 use cuda_syntax::{Launch, SyntaxTree};
 
 use super::declaration::PrivateVariable;
@@ -62,7 +62,8 @@ impl Block {
     /// The first argument of `__launch_bounds__(256, 2)`, which no launch may exceed.
     fn of_launch_bounds(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Self> {
         let threads = cx.unit.function(&cx.frame.mangled)?.max_thread_count()?;
-        let bounds = cx.frame.launch_bounds.span.as_ref()?.text();
+        let bounds = Some(&cx.frame.launch_bounds).filter(|bounds| bounds.place != BoundsPlace::Elsewhere)?;
+        let bounds = bounds.span.as_ref()?.text();
         let arguments = bounds.split_once('(')?.1.strip_suffix(')')?;
         let text = split_at_commas(arguments).first()?.trim();
         variable.can_spell(text).then(|| Self { threads, text: text.to_string(), origin: Origin::Bounds })

@@ -14,6 +14,8 @@ pub struct FunctionSyntax {
     pub max_registers: Option<Range<usize>>,
     /// Where the text of both stands.
     pub bounds_place: BoundsPlace,
+    /// Whether directives stand in the head, so that not all of its text is compiled.
+    pub is_conditional: bool,
     /// Offset of the opening brace of the body.
     pub body: Option<usize>,
     /// Names of template parameters, in order.
@@ -28,6 +30,8 @@ pub enum BoundsPlace {
     /// A macro that no other code of the text uses.
     OwnMacro,
     SharedMacro,
+    /// On a declaration, or in one of several branches of conditional compilation.
+    Elsewhere,
 }
 
 /// A parameter of a function.
@@ -63,11 +67,14 @@ impl SyntaxTree {
             (one, other) if one.iter().chain(other).all(|found| found.is_sole) => BoundsPlace::OwnMacro,
             _ => BoundsPlace::SharedMacro,
         };
+        let head = self.text().get(start..name.start).unwrap_or("");
+        let is_conditional = head.lines().any(|line| line.trim_start().starts_with("#"));
         Some(FunctionSyntax {
             name,
             launch_bounds: launch_bounds.or(bounds_macro.map(|found| found.attribute)),
             max_registers: max_registers.or(registers_macro.map(|found| found.attribute)),
             bounds_place,
+            is_conditional,
             body: function.field(Field::Body).map(|body| body.start_byte()),
             template_parameters: self.template_parameters(function),
         })

@@ -5,6 +5,7 @@
 pub mod access_path;
 mod aliases;
 mod attributes;
+mod bounds;
 mod call_syntax;
 mod calls;
 mod casts;
@@ -14,6 +15,7 @@ mod counters;
 mod declarations;
 mod edits;
 pub mod example;
+mod expanded;
 mod functions;
 mod head_macro;
 pub mod line_marks;
@@ -38,6 +40,7 @@ pub use self::call_syntax::{CallSyntax, MemberSyntax, base_name};
 pub use self::calls::{argument_of, is_callee, last_name};
 pub use self::counters::{CounterSyntax, Walk};
 pub use self::declarations::{Declaration, DeclarationKind, resolve};
+pub use self::expanded::{Expanded, ExpandedUse};
 pub use self::functions::{
     BoundsPlace, FunctionSyntax, ParameterSyntax, enclosing_function, first_statement, head_start,
 };
@@ -58,6 +61,8 @@ pub struct Memory {
     outer_names: OnceCell<HashMap<String, Vec<constants::OuterName>>>,
     /// Keyed by the region's byte range.
     mentions: Answers<(usize, usize), Mention>,
+    /// Keyed by the region's byte range.
+    expanded: Answers<(usize, usize), Rc<expanded::Expanded>>,
     /// Keyed by the function's start.
     assignments: Answers<usize, Assignment>,
     /// Numbers of the nodes, keyed by offset.

@@ -22,6 +22,8 @@ pub fn role(whole: Node<'_>) -> (bool, bool, bool) {
             (true, false, false)
         }
         Kind::ArgumentList | Kind::PointerExpression | Kind::InitializerList => (true, true, true),
+        // `"=r"(x)`, or `"+r"(x)`, which is read as well.
+        Kind::GnuAsmOutputOperand => (true, true, false),
         Kind::ForRangeLoop => (true, true, false),
         // `line.at(k) = x`
         Kind::CallExpression if is_field(Field::Function) && is_assigned(parent) => (true, true, false),

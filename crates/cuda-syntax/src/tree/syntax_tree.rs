@@ -336,6 +336,12 @@ impl<'a> SyntaxTrees<'a> {
         }
     }
 
+    /// The user's files of the unit, as far as they are known to be compiled.
+    pub fn all(&self) -> Vec<TreeId> {
+        let files = self.unit.files.files.iter().map(|file| file.path.to_string_lossy());
+        self.own_id().into_iter().chain(files.filter_map(|path| self.id(&path))).collect()
+    }
+
     /// The tree of a file, by the file's name in a line table.
     pub fn get(&self, name: &str) -> Option<&Rc<SyntaxTree>> {
         self.id(name).map(|id| self.tree(id))

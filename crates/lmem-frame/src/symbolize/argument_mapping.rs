@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use cuda_syntax::SyntaxTrees;
-use cuda_syntax::tree::CallSyntax;
+use cuda_syntax::tree::{CallSyntax, Mention};
+use lmem_base::mangling::demangle;
+
+use super::macro_uses::{self, Declared};
 
 use crate::place::Place;
 
@@ -22,6 +25,17 @@ pub enum Handed {
 pub struct CallPart {
     pub range: Range<usize>,
     pub uses: Vec<usize>,
+    /// Where a macro hides the call, so that its range is all that the text has: the variables that are passed.
+    pub variables: Option<Declared>,
+}
+
+impl CallPart {
+    /// Whether it may hand on what a use of a variable is.
+    pub fn holds(&self, mention: &Mention) -> bool {
+        let is_in = |outer: &Range<usize>, inner: &Range<usize>| outer.start <= inner.start && inner.end <= outer.end;
+        (is_in(&self.range, &mention.range) || is_in(&mention.range, &self.range))
+            && self.variables.as_ref().is_none_or(|all| all.contains(&mention.declaration.range))
+    }
 }
 
 /// The parts of a statement that calls a function.
@@ -41,12 +55,12 @@ pub fn parts_of_calls(
 ) -> Option<CalledParts> {
     let called = trees.calls_at(place.tree, place.offset, place.callee.as_ref()?);
     let base = called.base.as_str();
-    if called.calls.is_empty() {
-        return None;
-    }
     // Parameter names are known only if the callee is in the user's files and is the function called here.
     let inner = inner.filter(|inner| inner.function == place.callee);
     let parameters = inner.and_then(|inner| inner.tree(trees).parameters_around(inner.offset));
+    if called.calls.is_empty() {
+        return hidden_parts(place, trees, parameters.as_deref(), handed);
+    }
     let is_brackets = base == "operator[]";
     let has_object = parameters.is_some() || is_brackets;
     let known = handed.first();
@@ -68,11 +82,35 @@ pub fn parts_of_calls(
             let argument = argument.and_then(|argument| call.arguments.get(argument).cloned());
             let object = || call.object.clone().filter(|_| has_object);
             let range = argument.or_else(object).unwrap_or_else(|| call.range.clone());
-            Some(CallPart { range, uses: vec![*number] })
+            Some(CallPart { range, uses: vec![*number], variables: None })
         };
         parts.extend(all.iter().filter_map(part));
     }
     Some(CalledParts { parts: join(parts), is_brackets })
+}
+
+/// The same for calls that macros hide. Only variables that are arguments are told: a method's object is not.
+fn hidden_parts(
+    place: &Place,
+    trees: &SyntaxTrees<'_>,
+    parameters: Option<&[String]>,
+    handed: &[(Handed, usize)],
+) -> Option<CalledParts> {
+    let parameters = parameters?;
+    let callee = demangle(place.callee.as_deref()?);
+    let tree = place.tree(trees);
+    let mut parts: Vec<CallPart> = Vec::new();
+    for expanded in tree.regions(place.offset).into_iter().flat_map(|region| tree.expanded(region).to_vec()) {
+        for call in expanded.calls_of(&callee).iter().filter(|call| call.arguments.len() == parameters.len()) {
+            parts.extend(handed.iter().filter_map(|(handed, number)| {
+                let Handed::Parameter(name) = handed else { return None };
+                let argument = call.arguments.get(parameters.iter().position(|known| known == name)?)?;
+                let variables = macro_uses::declared(&expanded.names_in(argument), place, trees, &expanded);
+                Some(CallPart { range: expanded.range.clone(), uses: vec![*number], variables: Some(variables) })
+            }));
+        }
+    }
+    (!parts.is_empty()).then(|| CalledParts { parts: join(parts), is_brackets: false })
 }
 
 /// For an operator that is not a method, the first operand is an argument.
@@ -90,7 +128,7 @@ fn as_called<'c>(call: &'c CallSyntax, base: &str, parameters: Option<&[String]>
 fn join(parts: Vec<CallPart>) -> Vec<CallPart> {
     let mut joined: Vec<CallPart> = Vec::new();
     for part in parts {
-        match joined.iter_mut().find(|known| known.range == part.range) {
+        match joined.iter_mut().find(|known| known.range == part.range && known.variables == part.variables) {
             Some(known) => known.uses.extend(part.uses),
             None => joined.push(part),
         }

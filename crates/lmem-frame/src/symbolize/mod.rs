@@ -6,6 +6,7 @@ pub mod auto_variables;
 pub mod blame;
 pub mod byval_copies;
 pub mod macro_kernel;
+mod macro_uses;
 pub mod name;
 pub mod part;
 pub mod pointees;

@@ -15,7 +15,7 @@ use super::pointees::arrays_behind;
 use super::resolve::Known;
 use super::twins::{Texts, assignment, contradicted, is_consistent};
 use super::votes::{Candidate, Resolved, Score, candidates, rank, votes};
-use crate::access::{RawObject, StoredValues};
+use crate::access::{EscapeKind, RawObject, StoredValues};
 
 /// A source variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -265,12 +265,19 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
     };
     // Nothing tells of a parameter of unknown size that is not copied: a structure of pointers is only read beside.
     let may_be_read = |candidate: &Candidate| is_likely(candidate) || candidate.1.bytes.is_some();
+    // What is passed to a call is as large as the object: a smaller variable beside it only shares its bytes.
+    let is_passed = object.escapes.iter().any(|escape| matches!(escape.kind, EscapeKind::Call(_)));
     let smaller = scores.keys().filter(|candidate| of_guilty.contains(candidate) && fits_in(candidate)).count();
     let steps: [Test<'_>; 6] = [
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && is_likely(candidate),
         &|candidate, _| !is_filled && of_guilty.contains(candidate) && is_passed_by_value(candidate),
         &|candidate, _| {
-            smaller == 1 && !is_filled && of_guilty.contains(candidate) && fits_in(candidate) && is_likely(candidate)
+            smaller == 1
+                && !is_passed
+                && !is_filled
+                && of_guilty.contains(candidate)
+                && fits_in(candidate)
+                && is_likely(candidate)
         },
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && may_be_read(candidate),
         &|candidate, score| fits(candidate, score) && is_likely(candidate),
@@ -474,6 +481,19 @@ mod tests {
         // No variable has 64 bytes.
         let none = |it: &Shown<'_>| vec![object(64, vec![it.load(&[at("out[0]")])])];
         assert_eq!(named(&text(8), none), some(&[""]));
+    }
+
+    #[test]
+    fn what_is_passed_to_a_call_is_no_smaller_variable_beside_it() {
+        let text = "__global__ void k(float *out, int n) {\n  float a[8], b[12];\n  out[0] = a[n];\n  touch(p);\n}\n";
+        let of = |is_passed: bool| {
+            let escape = |it: &Shown<'_>| it.passed("_Z5touchPf", (0, 1), &[at("touch(")]);
+            named(&Scene::new(text), |it| {
+                let escapes = is_passed.then(|| escape(it)).into_iter().collect();
+                vec![RawObject { escapes, ..object(48, vec![it.computed_load(&[at("out[0]")])]) }]
+            })
+        };
+        assert_eq!((of(false), of(true)), (some(&["a"]), some(&[""])));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use lmem_unit::FrontEndVariable;
 use nv_code::AccessKind;
 
 use super::argument_mapping::{CallPart, CalledParts, Handed, parts_of_calls};
-use super::{auto_variables, macro_kernel};
+use super::{auto_variables, macro_kernel, macro_uses};
 use crate::place::{Place, Places};
 
 /// A use of a variable that may be the access.
@@ -269,8 +269,7 @@ fn candidates<'m>(
     };
     // A function may read and write what it is passed, whatever the mention at the call looks like.
     let handed = all.iter().filter_map(|mention| {
-        let of =
-            called.parts.iter().filter(|part| holds(&part.range, &mention.range) || holds(&mention.range, &part.range));
+        let of = called.parts.iter().filter(|part| part.holds(mention));
         let of: Vec<&CallPart> = of.collect();
         let uses = of.iter().flat_map(|part| part.uses.iter().copied()).collect();
         (!of.is_empty()).then_some(Here { mention, uses })
@@ -326,10 +325,6 @@ fn has_index(mention: &Mention) -> bool {
     !(mention.indices.is_empty() && mention.outer.is_empty())
 }
 
-fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
-    outer.start <= inner.start && inner.end <= outer.end
-}
-
 /// Uses of variables in the statement at a place, completed by the front end. Variables that only the front end knows,
 /// such as those that a macro declares, are included.
 fn mentions(place: &Place, regions: &[Node<'_>], trees: &SyntaxTrees<'_>) -> Rc<[Mention]> {
@@ -359,6 +354,7 @@ fn find_mentions(place: &Place, regions: &[Node<'_>], trees: &SyntaxTrees<'_>) -
             regions.iter().for_each(|region| mentions.extend(place.tree(trees).uses_of(*region, &declaration)));
         }
     }
+    macro_uses::complete(&mut mentions, place, regions, trees, hidden);
     if mentions.is_empty() {
         mentions.extend(macro_kernel::mentions(place, trees, hidden));
     }

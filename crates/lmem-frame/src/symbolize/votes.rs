@@ -11,6 +11,7 @@ use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
 use nv_code::AccessKind;
 
+use super::macro_uses::{self, Declared};
 use super::resolve::{Found, Known, Wanted, resolve};
 use crate::access::{Access, Escape, EscapeKind, RawObject};
 use crate::place::{Place, Places};
@@ -101,9 +102,13 @@ pub fn votes(object: &RawObject, resolved: &Resolved<'_>) -> BTreeMap<Candidate,
     }
     for escape in &object.escapes {
         let argument = argument_range(escape, trees);
-        let fits = |mention: &Mention, _: &Place| match &argument {
-            Some(range) => range.start <= mention.range.start && mention.range.end <= range.end,
-            None => match &escape.kind {
+        let hidden = hidden_argument(escape, trees).filter(|_| argument.is_none());
+        let fits = |mention: &Mention, place: &Place| match (&argument, &hidden) {
+            (Some(range), _) => range.start <= mention.range.start && mention.range.end <= range.end,
+            (None, Some(variables)) => {
+                escape.places.first() == Some(place) && variables.contains(&mention.declaration.range)
+            }
+            (None, None) => match &escape.kind {
                 EscapeKind::Generic(opcode) if opcode.starts_with("st") => mention.is_written,
                 EscapeKind::Generic(opcode) if opcode.starts_with("ld") => mention.is_read,
                 // The closure of a lambda is not among the arguments in the source; neither is the pointee of a member.
@@ -113,8 +118,10 @@ pub fn votes(object: &RawObject, resolved: &Resolved<'_>) -> BTreeMap<Candidate,
         };
         let found =
             resolve(&escape.places, trees, &Wanted { fits: &fits, is_indexed: false, kind: None }, &Known::default());
-        vote(&found, argument.is_some(), |mention, _| mention.is_passed, trees, &mut scores);
+        let is_certain = argument.is_some() || hidden.is_some();
+        vote(&found, is_certain, |mention, _| mention.is_passed, trees, &mut scores);
     }
+    scores.retain(|candidate, score| score.certain > 0 || score.is_passed || may_be_passed(object, candidate, trees));
     // A scalar is in memory only if its address is taken or it is `volatile`; otherwise it is only mentioned nearby.
     scores.retain(|(_, declaration), score| {
         declaration.kind != DeclarationKind::Scalar || score.is_passed || declaration.volatility.is_some()
@@ -132,6 +139,26 @@ fn argument_range(escape: &Escape, trees: &SyntaxTrees<'_>) -> Option<Range<usiz
         EscapeKind::IndirectCall => place.tree(trees).argument_by_count(region, index, count),
         EscapeKind::Stored | EscapeKind::Generic(_) => None,
     }
+}
+
+/// The variables that are the argument through which an address escapes, in a call that a macro hides.
+fn hidden_argument(escape: &Escape, trees: &SyntaxTrees<'_>) -> Option<Declared> {
+    let (index, count) = escape.argument?;
+    let EscapeKind::Call(function) = &escape.kind else { return None };
+    let found = macro_uses::arguments(escape.places.first()?, trees, &demangle(function), index, count);
+    (!found.is_empty()).then_some(found)
+}
+
+/// Whether a variable is in scope where the function that owns an object passes its address to a call. Those of a function that was
+/// inlined elsewhere are not: they may stand beside a parameter that is the object.
+fn may_be_passed(object: &RawObject, (tree, declaration): &Candidate, trees: &SyntaxTrees<'_>) -> bool {
+    let is_call = |escape: &&Escape| escape.is_own && matches!(escape.kind, EscapeKind::Call(_));
+    let mut calls = object.escapes.iter().filter(is_call).filter(|escape| !escape.places.is_empty()).peekable();
+    let is_around = |place: &Place| {
+        let function = |offset: usize| place.tree(trees).function_at(offset).map(|function| function.name);
+        place.tree == *tree && function(place.offset) == function(declaration.range.0)
+    };
+    calls.peek().is_none() || calls.any(|escape| escape.places.iter().any(is_around))
 }
 
 pub fn rank(score: &Score) -> (u64, u64) {

@@ -109,6 +109,13 @@ impl PtxLoops {
         true
     }
 
+    /// The blocks outside of a loop from which it is entered.
+    pub fn entries(&self, id: Loop) -> Vec<Block> {
+        let Some(info) = self.loops.all.get(id.index()) else { return Vec::new() };
+        let before = self.graph.block(info.header).predecessors.iter().copied();
+        before.filter(|before| !self.loops.contains(id, *before)).collect()
+    }
+
     /// The branches that leave a loop.
     pub fn exits(&self, id: Loop) -> &[usize] {
         self.exits.get(id.index()).map_or(&[], Vec::as_slice)

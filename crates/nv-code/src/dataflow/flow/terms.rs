@@ -1,5 +1,7 @@
 //! Computes the provenance of values; each register on the way is visited once.
 
+use std::collections::BTreeSet;
+
 use ptx_syntax::{AddressBase, Instruction, Modifier, Opcode, Operand, Reg, SpecialRegister};
 
 use super::Flow;
@@ -114,8 +116,7 @@ impl Flow<'_> {
                 Some(steps) => Provenance {
                     induction: true,
                     induction_is_changed: term.is_changed,
-                    steps,
-                    ..Provenance::decision(self.divergence_of_counter(register))
+                    ..self.counted(term.value, &definitions, steps)
                 },
                 // Merged by branches, or stepped in a way that is no induction.
                 None => Provenance::chosen(self.divergence().of(register)),
@@ -130,6 +131,38 @@ impl Flow<'_> {
     /// and then it does not tell whether the counter differs in the main part.
     pub(super) fn divergence_of_counter(&self, register: Reg) -> Level {
         self.divergence().of(register).min(Level::Unknown)
+    }
+
+    /// The provenance of a counter, apart from its start.
+    fn counted(&self, value: Value, definitions: &[usize], steps: BTreeSet<usize>) -> Provenance {
+        let level = match self.keeps_step(value, definitions, &steps) {
+            true => Level::Same,
+            false => self.divergence_of_counter(self.reaching.register(value)),
+        };
+        Provenance { steps, ..Provenance::decision(level) }
+    }
+
+    /// Whether the threads that are in a loop together have the same value of its counter, if they have the same start: one
+    /// definition before the loop, which it is always entered with, and one in it, which no round leaves out. What the register
+    /// holds elsewhere is another value: all that read this one are in the loop.
+    fn keeps_step(&self, value: Value, definitions: &[usize], steps: &BTreeSet<usize>) -> bool {
+        let Some(id) = steps.first().and_then(|step| self.loops.innermost(*step)).filter(|_| steps.len() == 1) else {
+            return false;
+        };
+        let (inside, outside): (Vec<usize>, Vec<usize>) =
+            definitions.iter().copied().partition(|definition| self.loops.contains(id, *definition));
+        let ([step], [start]) = (&inside[..], &outside[..]) else { return false };
+        let is_certain = |at: usize| self.function.instructions[at].guard.is_none();
+        let register = self.reaching.register(value);
+        let mut entries = self.loops.entries(id).into_iter();
+        let reads = |at: &&usize| self.reaching.at(register, **at) == value;
+        self.loops.innermost(*step) == Some(id)
+            && is_certain(*step)
+            && is_certain(*start)
+            // An outer loop may enter the loop again with the value that threads left it with, in different rounds.
+            && entries.all(|before| *self.reaching.at_end(register, before) == [*start])
+            && self.uses_of(register).iter().filter(reads).all(|at| self.loops.contains(id, *at))
+            && !self.loops.has_irreducible()
     }
 
     fn visit_definition(&self, term: Term, definition: usize, sources: &mut Provenance, successors: &mut Vec<usize>) {
@@ -270,6 +303,7 @@ pub fn special_register(special: SpecialRegister) -> Provenance {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Flow;
     use super::super::tests::{function, local, pointer_of_last};
     use lmem_base::diagnostic::Uniformity;
 
@@ -318,6 +352,46 @@ mod tests {
                 assert_eq!(pointer.index.uniformity(), Some(expected), "{read} {coordinate}");
             }
         }
+    }
+
+    /// The levels of the index of the local loads of a loop that threads run for different rounds, by 4 and one by one. `start` is
+    /// between the length's test and the main part, `around` before the end of an outer loop.
+    fn of_unrolled(start: &str, step: &str, around: &str) -> Vec<Option<bool>> {
+        let load = |a: &str| format!("mul.wide.u32 {a}, %k, 4;\nadd.s64 {a}, %rd1, {a};\nld.local.u32 %r1, [{a}];");
+        let function = function(&format!(
+            "add.u64 %rd1, %SPL, 0;\nmov.u32 %t, %tid.x;\nmov.u32 %k, 0;\n$L0:\nmov.u32 %i, %t;\n{start}\n\
+             setp.lt.s32 %p1, %t, 4;\n@%p1 bra $L2;\n$L1:\n{}\n{step}\nadd.s32 %i, %i, -4;\n\
+             setp.ge.s32 %p2, %i, 4;\n@%p2 bra $L1;\n$L2:\nsetp.eq.s32 %p3, %i, 0;\n@%p3 bra $L4;\n$L3:\n{}\n\
+             add.s32 %k, %k, 1;\nadd.s32 %i, %i, -1;\nsetp.ne.s32 %p4, %i, 0;\n@%p4 bra $L3;\n$L4:\n{around}",
+            load("%a"),
+            load("%b")
+        ));
+        let flow = Flow::new(&function);
+        let loads = function.instructions.iter().enumerate().filter(|(_, it)| it.is_local_access());
+        loads.map(|(at, load)| flow.pointer(load.address().unwrap(), at).index.divergent).collect()
+    }
+
+    #[test]
+    fn a_counter_is_the_same_in_the_main_part_of_an_unrolled_loop() {
+        let (start, step) = ("mov.u32 %k, 0;", "add.s32 %k, %k, 4;");
+        assert_eq!(of_unrolled(start, step, "")[0], Some(false));
+        assert_ne!(of_unrolled(start, step, "")[1], Some(false));
+        // The start, or the steps, differ.
+        assert_ne!(of_unrolled("mov.u32 %k, %t;", step, "")[0], Some(false));
+        assert_ne!(of_unrolled(start, "@%p1 add.s32 %k, %k, 4;", "")[0], Some(false));
+        assert_ne!(
+            of_unrolled(start, "setp.eq.s32 %p5, %i, 8;\n@%p5 bra $L5;\nadd.s32 %k, %k, 4;\n$L5:", "")[0],
+            Some(false)
+        );
+    }
+
+    #[test]
+    fn an_outer_loop_may_go_on_with_counters_that_differ() {
+        let around = "add.s32 %n, %n, -1;\nsetp.ne.s32 %p6, %n, 0;\n@%p6 bra $L0;";
+        let step = "add.s32 %k, %k, 4;";
+        assert_eq!(of_unrolled("mov.u32 %k, 0;", step, around)[0], Some(false));
+        assert_ne!(of_unrolled("", step, around)[0], Some(false));
+        assert_ne!(of_unrolled("", step, &format!("mov.u32 %k, %i;\n{around}"))[0], Some(false));
     }
 
     #[test]
