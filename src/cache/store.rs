@@ -16,6 +16,9 @@ pub const MAX_BYTES: u64 = 2 << 30;
 /// Environment variable that sets another limit, in MiB.
 pub const MAX_VARIABLE: &str = "CARGO_LMEM_CACHE_MAX_MIB";
 
+/// Larger entries are none of ours: what one unit gives is a few megabytes at most.
+const MAX_BYTES_READ: u64 = super::remote::MAX_BYTES;
+
 /// A hit updates the entry's time, but only this long after the last update, to save writes.
 const TOUCH_AFTER: Duration = Duration::from_secs(24 * 3600);
 
@@ -91,7 +94,7 @@ impl Store {
     /// The bytes of an entry in the folder.
     pub fn read_here(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
-        let content = checked(key, places::read_own(&path, u64::MAX).ok()?)?;
+        let content = checked(key, places::read_own(&path, MAX_BYTES_READ).ok()?)?;
         touch(&path);
         Some(content)
     }
@@ -143,8 +146,10 @@ impl Store {
         let path = self.folder.join(WRITTEN);
         let known = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
         // The count need not be exact, and the file's content does not matter.
-        let file = std::fs::File::options().create(true).append(true).open(&path);
-        drop(file.and_then(|file| file.set_len(known.saturating_add(bytes >> 10))));
+        match places::open_own_to_write(&path) {
+            Ok(file) => drop(file.set_len(known.saturating_add(bytes >> 10))),
+            Err(_) => drop(std::fs::remove_file(&path)),
+        }
     }
 
     /// Removes the least recently used entries while the cache is larger than `limit`. It only looks at the entries if
@@ -249,7 +254,7 @@ fn touch(path: &Path) {
         std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok().and_then(|time| time.elapsed().ok());
     if age.is_some_and(|age| age > TOUCH_AFTER) {
         // A read-only cache still serves hits.
-        let file = std::fs::File::options().append(true).open(path);
+        let file = places::open_own_to_write(path);
         drop(file.and_then(|file| file.set_modified(SystemTime::now())));
     }
 }

@@ -1,5 +1,7 @@
 //! Writes `allow` comments for findings, and checks again.
 
+use std::sync::atomic::AtomicBool;
+
 use lmem_base::words::plural;
 
 use super::{CheckError, Outcome, Talk, fixing};
@@ -14,6 +16,7 @@ pub(super) fn add_comments(
     check: impl Fn(Option<VcsRules>) -> Result<Outcome, CheckError>,
     arguments: &CheckArgs,
     reason: &str,
+    cancel: &AtomicBool,
     talk: &Talk,
 ) -> Result<Outcome, CheckError> {
     let outcome = check(Some(fixing::vcs_rules(arguments)))?;
@@ -24,6 +27,7 @@ pub(super) fn add_comments(
     let Allowed { mut files, findings, left } = fix::allow(&outcome.report.diagnostics, reason, root);
     files.retain(|file| fix::is_inside(file, root));
     if !files.is_empty() {
+        fix::refuse_unwatched(&files, fixing::vcs_rules(arguments), cancel)?;
         fix::write(&files, root)?;
     }
     for place in &left {

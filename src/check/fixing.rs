@@ -84,10 +84,11 @@ fn leave_out_foreign(outcome: &mut Outcome, talk: &Talk) {
 /// Writes the fixes of a check and of the checks that follow, and returns the last result.
 ///
 /// # Errors
-/// A file cannot be written, or a check fails.
+/// A file cannot be written or is not watched by git, or a check fails.
 pub(super) fn converge(
     first: Outcome,
     again: impl Fn(&BTreeSet<String>) -> Result<Outcome, CheckError>,
+    rules: VcsRules,
     cancel: &AtomicBool,
     talk: &Talk,
 ) -> Result<Outcome, CheckError> {
@@ -103,6 +104,7 @@ pub(super) fn converge(
         if cancel.load(Ordering::Relaxed) {
             return Err(CheckError::Interrupted);
         }
+        fix::refuse_unwatched(&outcome.fixes.files, rules, cancel)?;
         for fixed in fix::write(&outcome.fixes.files, &outcome.workspace.root)? {
             let name = &fixed.file.display;
             talk.note(&format!("`{name}` has another name (a hard link), which keeps the old text"));

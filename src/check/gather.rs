@@ -13,7 +13,7 @@ use lmem_base::source::has_ending;
 use lmem_extract::{Extraction, RustCode};
 use lmem_project::build_flags::{self, Asked, BuildFlags, CaptureError};
 use lmem_project::config::PackageConfig;
-use lmem_project::discover::{DiscoverError, NotChecked, Scope, Workspace, discover};
+use lmem_project::discover::{DiscoverError, NotChecked, Scope, Unchecked, Workspace, discover};
 
 use super::request::Request;
 use super::tools::select_toolkit;
@@ -162,15 +162,19 @@ impl<'a> Gatherer<'a> {
 
     /// Sources of the workspace that are not checked though a build or git knows them.
     fn not_checked(&self, builds: &BuildFlags, tracked: &BTreeSet<PathBuf>) -> Vec<NotChecked> {
+        // It says how files are compiled, those that are named too.
+        let unreadable = builds.unreadable.iter();
+        let mut found: Vec<NotChecked> =
+            unreadable.map(|path| NotChecked { why: Unchecked::Commands, path: path.clone() }).collect();
         if self.is_of_chosen() {
-            return Vec::new();
+            return found;
         }
         let checked: BTreeSet<&Path> = self.workspace.files.iter().map(|file| file.path.as_path()).collect();
         let sources = tracked.iter().filter(|path| has_ending(path, &["cu"]) && !checked.contains(path.as_path()));
         let overlooked = sources
             .filter(|path| places::is_regular(path))
             .filter_map(|path| Some(NotChecked { why: self.workspace.overlooks(path)?, path: path.clone() }));
-        let mut found: Vec<NotChecked> = overlooked.collect();
+        found.extend(overlooked);
         let others = not_captured::not_looked_at(self.workspace, builds).into_iter();
         let others: Vec<NotChecked> =
             others.filter(|other| found.iter().all(|known| known.path != other.path)).collect();

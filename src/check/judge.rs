@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use lmem_base::comparison::Version;
-use lmem_base::diagnostic::{Diagnostic, PartitionTally, Report, Summary};
+use lmem_base::diagnostic::{Code, Diagnostic, PartitionTally, Report, Summary};
 use lmem_base::source::display_path;
 use lmem_extract::Extraction;
+use lmem_lints::remark::NOT_CHECKED;
 use lmem_unit::TranslationUnit;
 
 use super::jobs::Job;
@@ -231,7 +232,18 @@ impl Run<'_> {
         let remarks = remarks.into_iter().chain(settings).chain(not_analysed::not_analysed(extraction, workspace));
         let remarks = remarks.chain(not_analysed::unknown_options(extraction, workspace));
         let remarks = remarks.chain(not_analysed::not_checked(workspace));
-        units.push(remarks.filter_map(|remark| self.leveled(remark)).collect());
+        let mut silenced = 0;
+        let leveled = |remark: Diagnostic| {
+            let is_of_less = remark.code == Code::Tool(NOT_CHECKED);
+            let leveled = self.leveled(remark);
+            silenced += usize::from(is_of_less && leveled.is_none());
+            leveled
+        };
+        let mut remarks: Vec<Diagnostic> = remarks.filter_map(leveled).collect();
+        let is_typed = remarks::leveled(not_analysed::less_checked(""), self.start.levels.typed()).is_none();
+        remarks.extend((silenced > 0 && !is_typed).then(|| not_analysed::silenced(silenced)));
+        units.push(remarks);
+        summary.silenced += silenced;
         units.push(not_analysed::refused(workspace));
         units.push(not_analysed::unread(extraction, workspace));
         summary.units += extraction.unread.len();

@@ -30,6 +30,11 @@ impl AllLevels {
         lmem_lints::find(name).is_some_and(|lint| levels.into_iter().any(|levels| levels.level(lint) != Level::Allow))
     }
 
+    /// The levels of the command line alone.
+    pub fn typed(&self) -> &Levels {
+        &self.default
+    }
+
     pub fn of(&self, config: Option<&Arc<PackageConfig>>, file: &Path) -> &Levels {
         let of_config = || self.by_config.get(&(Arc::as_ptr(config?) as usize));
         self.by_file.get(file).or_else(of_config).unwrap_or(&self.default)

@@ -119,7 +119,7 @@ pub fn check_in(
     }
     let request = Request { surroundings: &surroundings, arguments, since, cancel, talk };
     if let Some(reason) = &arguments.add_allow {
-        return allowing::add_comments(|rules| check_once(&request, rules), arguments, reason, talk);
+        return allowing::add_comments(|rules| check_once(&request, rules), arguments, reason, cancel, talk);
     }
     if !arguments.fix || arguments.diff {
         return check_once(&request, None);
@@ -132,5 +132,5 @@ pub fn check_in(
         let surroundings = Surroundings { settled: settled.clone(), ..surroundings.clone() };
         check_once(&Request { surroundings: &surroundings, arguments: &arguments, ..request }, None)
     };
-    fixing::converge(outcome, again, cancel, talk)
+    fixing::converge(outcome, again, fixing::vcs_rules(&arguments), cancel, talk)
 }

@@ -116,6 +116,14 @@ pub(super) fn less_checked(message: &str) -> Diagnostic {
     Diagnostic::of_tool(Severity::Warning, NOT_CHECKED, message)
 }
 
+/// A note that settings allow [`NOT_CHECKED`]: they are part of the tree, so that a change that hides sources can allow it.
+pub(super) fn silenced(count: usize) -> Diagnostic {
+    let warnings = plural(count as u64, "warning");
+    let message = format!("not everything is checked, and the settings allow that: {warnings} not shown");
+    let help = Help { message: format!("`-W {NOT_CHECKED}` shows what is not checked, whatever the settings say") };
+    Diagnostic { help: vec![help], ..Diagnostic::of_tool(Severity::Note, NOT_CHECKED, message) }
+}
+
 /// An error for each source whose name keeps it from being checked, and for settings that cannot be read.
 pub(super) fn refused(workspace: &Workspace) -> Vec<Diagnostic> {
     let error = |refused: &Refused| Diagnostic {

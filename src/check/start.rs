@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use globset::{Glob, GlobMatcher};
+use globset::GlobMatcher;
 
 use lmem_base::diagnostic::PartitionTally;
 use lmem_base::places;
+use lmem_project::config::glob;
 use lmem_project::discover::{Remember, Scope, Workspace};
 
 use super::gather::{self, Gathered, Gatherer};
@@ -37,7 +38,7 @@ impl Start {
     pub fn of(request: &Request<'_>, rules: Option<VcsRules>) -> Result<Self, CheckError> {
         let Request { surroundings, arguments, .. } = *request;
         let current = surroundings.current()?;
-        let kernels = arguments.kernel.as_deref().map(Glob::new).transpose();
+        let kernels = arguments.kernel.as_deref().map(glob::matcher).transpose();
         let kernels = kernels.map_err(|error| CheckError::Usage(format!("`--kernel`: {error}")))?;
         let architectures = target::typed(&arguments.arch)?;
         let (build_folders, packages) = arguments.builds_and_packages(&current);
@@ -61,7 +62,6 @@ impl Start {
         let levels = all_levels(arguments, &workspace)?;
         let remote = || cache::remote::of_environment(arguments.offline);
         let cache = tools::cache_of(arguments, &workspace.root).map(|cache| cache.shared(remote()));
-        let kernels = kernels.map(|glob| glob.compile_matcher());
         Ok(Self { current, kernels, architectures, workspace, levels, cache })
     }
 

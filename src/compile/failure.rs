@@ -48,6 +48,8 @@ pub enum CompileError {
     NoOutput { program: String, what: &'static str },
     #[error("toolkit {version} has no `{program}`, which {what} need: use a full toolkit, such as `--toolkit managed`")]
     Missing { version: String, program: &'static str, what: &'static str },
+    #[error("there is no room for temporary files: `TMPDIR` names another folder")]
+    NoRoom,
     #[error("nvcc needs a host C++ compiler and found none: install `g++`; kernel strings and PTX work without")]
     NoHostCompiler,
     #[error("{0}")]

@@ -1,5 +1,6 @@
 //! Runs the compilers of one unit in the sandbox, and takes from what they say and read only what may be shown.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -118,6 +119,7 @@ impl UnitRun<'_, '_> {
     ) -> Box<Failure> {
         let program = program.to_string();
         let has_errors = messages.iter().any(|message| message.kind == MessageKind::Error);
+        let has_no_host = || text.contains("Failed to preprocess host compiler properties");
         let memory = self.compiler.sandbox.memory().filter(|_| is_of_memory(end, text));
         let error = match (end, memory) {
             (End::TimedOut, _) if self.compiler.total.is_over() => self.compiler.run_timed_out(),
@@ -128,15 +130,28 @@ impl UnitRun<'_, '_> {
                 CompileError::Memory { program, mib: memory.bytes >> 20, option, limited }
             }
             (End::Signal(signal), _) => CompileError::Crashed { program, signal },
-            (End::Exit(_), _) if text.contains("Failed to preprocess host compiler properties") => {
-                CompileError::NoHostCompiler
-            }
+            // Compilers say this or that, or nothing, where their temporary files cannot be written.
+            (End::Exit(_), _) if (!has_errors || has_no_host()) && self.has_no_room() => CompileError::NoRoom,
+            (End::Exit(_), _) if has_no_host() => CompileError::NoHostCompiler,
             (End::Exit(_), _) if has_errors => CompileError::Refused { architecture: attempt.architecture.clone() },
             (End::Exit(code), _) => CompileError::Silent { program, code, output: last_lines(text, 12) },
         };
+        // What compilers say of it is not the cause.
+        let messages = if matches!(error, CompileError::NoRoom) { Vec::new() } else { messages };
         Box::new(Failure { error, messages, rescues: attempt.rescues.clone(), ptx: None, read: None, absent: None })
     }
+
+    /// Whether the folder for temporary files takes nothing more.
+    fn has_no_room(&self) -> bool {
+        let path = self.folder.join("room");
+        let written = fs_err::write(&path, [0; ROOM]);
+        drop(fs_err::remove_file(path));
+        written.is_err_and(|error| matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
+    }
 }
+
+/// Bytes that are written to see whether there is room.
+const ROOM: usize = 64 << 10;
 
 /// What a compiler said. Of one that failed, the beginning is enough: few of its errors are shown, and one that does not
 /// end says the same for ever.

@@ -1,10 +1,12 @@
 //! Decides whether a working tree may be edited. As in `cargo fix`, it must be possible to undo the edits.
 
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use thiserror::Error;
 
+use super::FixedFile;
 use crate::git;
 
 /// Folders of other version control systems; like cargo, only git is asked for uncommitted changes.
@@ -31,6 +33,10 @@ pub enum VcsError {
         "the working tree has changes that are not committed, and edits would mix with them; commit these files, or pass {flags}:\n\n{files}"
     )]
     Dirty { flags: &'static str, files: String },
+    #[error(
+        "git does not watch these files, so that edits could not be undone; add them to the repository, or pass `--allow-dirty`:\n\n{files}"
+    )]
+    NotWatched { files: String },
     #[error("git cannot be asked for changes ({0}); to edit all the same, pass `--allow-dirty --allow-staged`")]
     Git(String),
 }
@@ -47,6 +53,34 @@ pub fn refuse(root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), V
         (None, false) if !rules.allow_no_vcs => Err(VcsError::NoVcs),
         (None, _) => Ok(()),
     }
+}
+
+/// Rejects edits of files that git ignores, or is told to take as unchanged: it does not have what they hold.
+///
+/// # Errors
+/// There is such a file, and changes of the working tree were not allowed.
+pub fn refuse_unwatched(files: &[FixedFile], rules: VcsRules, cancel: &AtomicBool) -> Result<(), VcsError> {
+    if rules.allow_dirty {
+        return Ok(());
+    }
+    let mut watched: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
+    let mut lines = Vec::new();
+    for FixedFile { file, .. } in files {
+        let path = std::fs::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone());
+        // A header may lie in a submodule, which is a repository of its own.
+        let Some(top) = path.ancestors().skip(1).find(|folder| folder.join(".git").exists()) else { continue };
+        if !watched.contains_key(top) {
+            watched.insert(top.to_path_buf(), git::watched(top, cancel).map_err(VcsError::Git)?);
+        }
+        let name = path.strip_prefix(top).unwrap_or(&path).to_string_lossy();
+        if !watched.get(top).is_some_and(|names| names.contains(&*name)) {
+            lines.push(format!("  * {}", file.display));
+        }
+    }
+    let more = lines.len().saturating_sub(SHOWN_FILES);
+    lines.truncate(SHOWN_FILES);
+    lines.extend((more > 0).then(|| format!("  * and {more} more")));
+    if lines.is_empty() { Ok(()) } else { Err(VcsError::NotWatched { files: lines.join("\n") }) }
 }
 
 fn refuse_changes(top: &Path, root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), VcsError> {
@@ -112,6 +146,8 @@ fn list(changes: &[&TreeChange]) -> String {
 mod tests {
     use std::process::Command;
 
+    use lmem_base::source::SourceFile;
+
     use super::*;
 
     #[test]
@@ -139,6 +175,35 @@ mod tests {
         assert!(refuse(folder.path(), VcsRules { allow_no_vcs: true, ..rules }, &cancel).is_ok());
         fs_err::create_dir(folder.path().join(".hg")).unwrap();
         assert!(refuse(folder.path(), rules, &cancel).is_ok());
+    }
+
+    #[test]
+    fn files_that_git_does_not_watch_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, cancel) = (folder.path(), AtomicBool::new(false));
+        let git = |arguments: &[&str]| {
+            let mut git = Command::new("git");
+            git.arg("-C").arg(root).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments);
+            assert!(git.output().unwrap().status.success(), "{arguments:?}");
+        };
+        for name in ["a.cu", "b.cu", "c.cu"] {
+            fs_err::write(root.join(name), "").unwrap();
+        }
+        fs_err::write(root.join(".gitignore"), "c.cu\n").unwrap();
+        let fixed = |name: &str| {
+            let file = SourceFile::read(&root.join(name), root).unwrap();
+            FixedFile { file, text: "// x".to_string() }
+        };
+        let files = ["a.cu", "b.cu", "c.cu"].map(fixed);
+        let refused = |rules| refuse_unwatched(&files, rules, &cancel).err().map(|error| error.to_string());
+        assert_eq!(refused(VcsRules::default()), None, "there is no repository");
+        git(&["init", "-q"]);
+        git(&["add", "."]);
+        git(&["commit", "-q", "-m", "one"]);
+        git(&["update-index", "--assume-unchanged", "b.cu"]);
+        assert!(refused(VcsRules::default()).unwrap().ends_with("pass `--allow-dirty`:\n\n  * b.cu\n  * c.cu"));
+        assert_eq!(refused(VcsRules { allow_dirty: true, ..VcsRules::default() }), None);
+        assert!(refuse_unwatched(&files[..1], VcsRules::default(), &cancel).is_ok());
     }
 
     #[test]

@@ -29,6 +29,13 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// make a list endless, as each folder of a tree may hold one and the same folder ten times.
 const MAX_OUTPUT_BYTES: usize = 128 << 20;
 
+/// Limit on the address space of git: it reads some files whole, as `.gitignore`, whatever their size. Of packs, it maps no
+/// more than the settings below say.
+const MAX_MEMORY_BYTES: u64 = 4 << 30;
+
+/// Overrides that keep git within its memory, whatever the size of a repository.
+const WITHIN: [(&str, &str); 2] = [("core.packedGitLimit", "1g"), ("core.packedGitWindowSize", "64m")];
+
 /// Overrides of settings that would make `git status` start a program, or read another repository.
 const OFF: [(&str, &str); 8] = [
     ("core.fsmonitor", "false"),
@@ -66,6 +73,8 @@ pub enum GitError {
     Unmerged { first: String, count: usize },
     #[error("git cannot be asked: {0}")]
     Refused(String),
+    #[error("`{0}` is too large to be checked as git has it")]
+    TooLarge(String),
     #[error("the tree of `{what}` cannot be put into the cache: {message}")]
     Tree { what: String, message: String },
     #[error("interrupted")]
@@ -387,21 +396,21 @@ impl<'a> Repository<'a> {
         Ok(Changes::of(&self.text(&arguments)?))
     }
 
-    /// The contents of objects, in order; `None` for an object above the size limit.
+    /// The contents of those objects, in order, that are wanted by their size.
     ///
     /// # Errors
     /// Git fails, or an object is missing.
     fn contents(
         &self,
         ids: &[&str],
-        limit: u64,
+        mut is_wanted: impl FnMut(usize, u64) -> bool,
         mut take: impl FnMut(usize, &[u8]) -> Result<(), GitError>,
     ) -> Result<(), GitError> {
         let sizes = self.sizes(ids)?;
         let mut chunk: Vec<usize> = Vec::new();
         let mut bytes = 0;
         for (index, size) in sizes.iter().enumerate() {
-            if *size > limit {
+            if !is_wanted(index, *size) {
                 continue;
             }
             if bytes + size > CHUNK {
@@ -414,14 +423,14 @@ impl<'a> Repository<'a> {
         self.read(ids, &chunk, &mut take)
     }
 
-    /// The contents of the files of a repository and its submodules, in any order.
+    /// The contents of files of a repository and its submodules: first the repository's own, in their order.
     ///
     /// # Errors
     /// As [`Repository::contents`].
     fn contents_of(
         &self,
         files: &[&TreeEntry],
-        limit: u64,
+        mut is_wanted: impl FnMut(&TreeEntry, u64) -> bool,
         mut take: impl FnMut(&TreeEntry, &[u8]) -> Result<(), GitError>,
     ) -> Result<(), GitError> {
         let mut groups: BTreeMap<&str, Vec<&TreeEntry>> = BTreeMap::new();
@@ -430,7 +439,8 @@ impl<'a> Repository<'a> {
             let ids: Vec<&str> = files.iter().map(|file| file.id.as_str()).collect();
             let submodule = if path.is_empty() { None } else { self.submodule(path) };
             let repository = submodule.as_ref().unwrap_or(self);
-            repository.contents(&ids, limit, |index, bytes| take(files[index], bytes))?;
+            let is_wanted = |index: usize, size: u64| is_wanted(files[index], size);
+            repository.contents(&ids, is_wanted, |index, bytes| take(files[index], bytes))?;
         }
         Ok(())
     }
@@ -537,9 +547,19 @@ pub fn status(top: &Path, folder: &Path, cancel: &AtomicBool) -> Result<String, 
     Ok(String::from_utf8_lossy(&run(&mut git, b"", cancel)?).into_owned())
 }
 
+/// The files that git compares with its index, relative to the top: it is told to take some as unchanged, and ignores others.
+///
+/// # Errors
+/// As for [`status`].
+pub fn watched(top: &Path, cancel: &AtomicBool) -> Result<BTreeSet<String>, String> {
+    let list = Repository::at(top, cancel)?.text(&["ls-files", "-v", "-z"]).map_err(|error| error.to_string())?;
+    // A letter, a space, the path; the letter is another one, or a small one, for a file that is not looked at.
+    Ok(list.split('\0').filter_map(|entry| entry.strip_prefix("H ")).map(str::to_string).collect())
+}
+
 /// The settings to override: the fixed list, and all filters that any configuration defines.
 fn overrides(top: &Path, folder: &Path, cancel: &AtomicBool) -> Result<Vec<(String, String)>, String> {
-    let fixed: Vec<_> = OFF.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    let fixed: Vec<_> = OFF.iter().chain(&WITHIN).map(|(name, value)| (name.to_string(), value.to_string())).collect();
     let mut git = command(top, folder, &fixed)?;
     git.args(["config", "--list", "--name-only", "--includes", "-z"]);
     let names = String::from_utf8_lossy(&run(&mut git, b"", cancel)?).into_owned();
@@ -569,6 +589,7 @@ fn command(top: &Path, folder: &Path, overrides: &[(String, String)]) -> Result<
     }
     git.env("GIT_CONFIG_COUNT", (count + overrides.len()).to_string());
     // Missing objects are not fetched: no helper runs, and no network is used.
+    process::limit_memory(&mut git, MAX_MEMORY_BYTES);
     git.env("GIT_NO_REPLACE_OBJECTS", "1")
         .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_ALLOW_PROTOCOL", "none")
@@ -585,11 +606,33 @@ fn run(git: &mut Command, input: &[u8], cancel: &AtomicBool) -> Result<Vec<u8>, 
     match output.end {
         End::Exit(0) => Ok(output.stdout),
         End::TimedOut => Err(format!("it was given up after {} s", LIMIT.as_secs())),
-        _ => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Err(said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("it failed").to_string())
-        }
+        _ => Err(known_words(&String::from_utf8_lossy(&output.stderr))),
     }
+}
+
+/// What git says where it fails, and what is said in its place. Its own words may be lines of any file that it took for one
+/// of its own, so they are not repeated.
+const KNOWN_WORDS: [(&str, &str); 11] = [
+    (
+        "detected dubious ownership",
+        "the repository is somebody else's: `git config --global --add safe.directory FOLDER` trusts it",
+    ),
+    ("out of memory", "it takes more than 4 GiB"),
+    ("memory exhausted", "it takes more than 4 GiB"),
+    ("cannot allocate memory", "it takes more than 4 GiB"),
+    ("malloc failed", "it takes more than 4 GiB"),
+    ("not a git repository", "`.git` is no repository"),
+    ("index file", "the index cannot be read"),
+    ("bad config", "the settings of the repository cannot be read"),
+    ("bad object", "an object is missing or broken"),
+    ("unable to read", "an object is missing or broken"),
+    ("permission denied", "a file of the repository may not be read"),
+];
+
+fn known_words(said: &str) -> String {
+    let said = said.to_ascii_lowercase();
+    let known = KNOWN_WORDS.iter().find(|(words, _)| said.contains(words));
+    known.map_or("it fails here; `git status` and `git fsck` say why", |(_, ours)| ours).to_string()
 }
 
 #[cfg(test)]
@@ -646,8 +689,8 @@ mod tests {
             found.push_str(std::str::from_utf8(bytes).unwrap());
             Ok(())
         };
-        repository.contents(&[&staged[0].id], 1 << 20, &mut take).unwrap();
-        repository.contents(&[&staged[0].id], 10, &mut take).unwrap();
+        repository.contents(&[&staged[0].id], |_, size| size < 1 << 20, &mut take).unwrap();
+        repository.contents(&[&staged[0].id], |_, size| size < 10, &mut take).unwrap();
         assert_eq!(found, format!("{text}// more\n"));
         assert_eq!(names(staged), ["k/b.cu"]);
         for revision in ["none", "--help", "", "HEAD:k"] {
@@ -709,6 +752,16 @@ mod tests {
         assert!(files.iter().any(|file| file.mode == SUBMODULE) && files.iter().all(|file| file.submodule.is_empty()));
         let tree = Checkout::new(&repository, &files, "revision", cache.path()).unwrap().tree.clone();
         assert!(!tree.join("dep/lib/inc/size.cuh").exists());
+    }
+
+    #[test]
+    fn words_of_files_are_not_repeated() {
+        let words =
+            ["bad shallow line", "bad graft data", "unexpected line in packed-refs", "bad config line 1 in file"];
+        for said in words.map(|words| known_words(&format!("fatal: {words}: hunter2\n"))) {
+            assert!(!said.contains("hunter2"), "{said}");
+        }
+        assert!(known_words("fatal: detected dubious ownership in repository at '/x'").contains("safe.directory"));
     }
 
     #[test]

@@ -32,13 +32,17 @@ const READ_AT_THE_TOP: [&str; 3] = [".gitignore", ".gitattributes", ".gitmodules
 /// Folders of a repository that may not be links to another's.
 const FOLDERS: [&str; 5] = ["objects", "objects/pack", "objects/info", "refs", "refs/heads"];
 
+/// Folders of a repository in which git reads nothing that it is asked for here: programs, files of other programs, and what
+/// belongs to submodules and worktrees, which are looked at when they are asked themselves.
+const NOT_READ: [&str; 4] = ["hooks", "lfs", "modules", "worktrees"];
+
 /// Limit on files of git's own that are read here.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Checks the repository of a folder; the error says what is wrong with it.
 ///
 /// # Errors
-/// `.git` or a part of it belongs to another folder, or git would wait for a pipe.
+/// `.git` or a part of it belongs to another folder or is a link to one, or git would wait for a pipe.
 pub fn check(top: &Path) -> Result<(), String> {
     let named = top.join(".git");
     let read = READ.iter().map(|name| (format!(".git/{name}"), named.join(name)));
@@ -54,7 +58,35 @@ pub fn check(top: &Path) -> Result<(), String> {
     let is_inside = |path: &Path| std::fs::canonicalize(path).is_ok_and(|path| path.starts_with(&common));
     match FOLDERS.iter().find(|name| common.join(name).exists() && !is_inside(&common.join(name))) {
         Some(name) => Err(format!("`{name}` of the repository leads to another one")),
-        None => Ok(()),
+        None => no_link_leads_out(&repository, &common, top),
+    }
+}
+
+/// Refuses links that lead out of the repository and the tree: git shows lines of files that it cannot read as its own.
+fn no_link_leads_out(repository: &Path, common: &Path, top: &Path) -> Result<(), String> {
+    let top = std::fs::canonicalize(top).unwrap_or_else(|_| top.to_path_buf());
+    let is_allowed = |target: PathBuf| [repository, common, &top].iter().any(|place| target.starts_with(place));
+    // What leads nowhere is read by nobody.
+    let leads_out = |path: &Path| std::fs::canonicalize(path).is_ok_and(|target| !is_allowed(target));
+    let folders = [repository, common].into_iter().take(if repository == common { 1 } else { 2 });
+    for folder in folders {
+        let entries = walkdir::WalkDir::new(folder).into_iter().filter_entry(is_searched).filter_map(Result::ok);
+        if let Some(link) = entries.filter(|entry| entry.path_is_symlink()).find(|entry| leads_out(entry.path())) {
+            let name = link.path().strip_prefix(folder).unwrap_or(link.path()).display().to_string();
+            return Err(format!("`.git/{name}` is a link that leads out of the repository"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether links are looked for at a place. An object is compressed, and no line of what is none is shown.
+fn is_searched(entry: &walkdir::DirEntry) -> bool {
+    let name = entry.file_name().to_string_lossy();
+    let is_of_objects = || entry.path().parent().is_some_and(|folder| folder.ends_with("objects"));
+    match entry.depth() {
+        1 => !NOT_READ.contains(&&*name),
+        2 => !(name.len() == 2 && entry.file_type().is_dir() && is_of_objects()),
+        _ => true,
     }
 }
 
@@ -157,6 +189,34 @@ mod tests {
         fs_err::remove_dir_all(named.join("objects")).unwrap();
         fs_err::os::unix::fs::symlink(private.join(".git/objects"), named.join("objects")).unwrap();
         assert!(check(&tree).unwrap_err().contains("`objects`"));
+    }
+
+    #[test]
+    fn links_below_lead_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, secret) = (folder.path().join("tree"), folder.path().join("secret"));
+        repository(&tree);
+        fs_err::write(&secret, "secret").unwrap();
+        fs_err::write(tree.join("mine"), "").unwrap();
+        let link = |to: &Path, name: &str| {
+            let link = tree.join(".git").join(name);
+            fs_err::create_dir_all(link.parent().unwrap()).unwrap();
+            fs_err::os::unix::fs::symlink(to, &link).unwrap();
+            let said = check(&tree);
+            fs_err::remove_file(&link).unwrap();
+            said
+        };
+        for name in
+            ["shallow", "info/grafts", "refs/heads/deep/er", "logs/refs/heads/x", "objects/pack/multi-pack-index"]
+        {
+            assert_eq!(link(&secret, name), Err(format!("`.git/{name}` is a link that leads out of the repository")));
+            assert_eq!(link(&tree.join("mine"), name), Ok(()), "{name}");
+            assert_eq!(link(&tree.join(".git/HEAD"), name), Ok(()), "{name}");
+            assert_eq!(link(&folder.path().join("nothing"), name), Ok(()), "{name}");
+        }
+        for name in ["hooks/pre-push", "lfs/tmp", "modules/x/config"] {
+            assert_eq!(link(&secret, name), Ok(()), "{name}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use lmem_base::files::write_whole;
 use lmem_base::places;
-use lmem_base::source::normalize;
+use lmem_base::source::{has_ending, normalize};
 
 use super::{GitError, LINK, Repository, SUBMODULE, TreeEntry};
 
@@ -20,10 +20,20 @@ use super::{GitError, LINK, Repository, SUBMODULE, TreeEntry};
 const FOLDER: &str = "trees";
 
 /// The list of a tree's files, stored next to it. Missing while the files are being written.
-const LIST: &str = "files.json";
+const LIST: &str = "contents.json";
 
-/// Larger files are not compiler input.
-const MAX_FILE_BYTES: u64 = 16 << 20;
+/// Larger files are seldom what is compiled: data and archives. There are bounds on what all of them may take.
+const LARGE_BYTES: u64 = 16 << 20;
+const MAX_LARGE_BYTES: u64 = 1 << 30;
+
+/// Limit on one file, within what git gives at once.
+const MAX_FILE_BYTES: u64 = 120 << 20;
+
+/// Endings of files that say what is checked, and are written before others: without one of them, a tree is not what git has.
+const SOURCES: [&str; 22] = [
+    "c", "c++", "cc", "cp", "cpp", "cu", "cubin", "cuh", "cxx", "fatbin", "h", "h++", "hh", "hpp", "hxx", "inc", "inl",
+    "ipp", "ptx", "rs", "toml", "tpp",
+];
 
 /// Size limit for the list.
 const MAX_LIST_BYTES: u64 = 256 << 20;
@@ -70,7 +80,7 @@ impl Checkout {
 /// Waits until no other run uses the tree.
 fn lock(place: &Path, repository: &Repository<'_>) -> io::Result<File> {
     fs_err::create_dir_all(place)?;
-    let file = File::create(place.join("lock"))?;
+    let file = places::open_own_to_write(&place.join("lock"))?;
     while let Err(error) = file.try_lock() {
         match error {
             std::fs::TryLockError::Error(error) => return Err(error),
@@ -118,9 +128,22 @@ fn update(
     stale.into_iter().try_for_each(|path| remove(&tree.join(path))).map_err(failed)?;
     // `.git` marks the top of the tree, from which the readable files are determined.
     fs_err::create_dir_all(tree.join(".git")).map_err(failed)?;
-    let (submodules, blobs): (Vec<&TreeEntry>, Vec<&TreeEntry>) =
+    let (submodules, mut blobs): (Vec<&TreeEntry>, Vec<&TreeEntry>) =
         new.into_iter().partition(|entry| entry.mode == SUBMODULE);
-    repository.contents_of(&blobs, MAX_FILE_BYTES, |entry, bytes| {
+    blobs.sort_by_key(|entry| !is_source(&entry.path));
+    let (mut room, mut left_out) = (MAX_LARGE_BYTES, None);
+    // What is left out is not there for compilers: the working tree may have another text under that name.
+    let is_wanted = |entry: &TreeEntry, size: u64| {
+        let is_wanted = size <= LARGE_BYTES || size <= room.min(MAX_FILE_BYTES);
+        if is_wanted && size > LARGE_BYTES {
+            room -= size;
+        }
+        if !is_wanted && left_out.is_none() && is_source(&entry.path) {
+            left_out = Some(entry.path.clone());
+        }
+        is_wanted
+    };
+    repository.contents_of(&blobs, is_wanted, |entry, bytes| {
         let path = tree.join(&entry.path);
         if has_link_above(tree, &path) {
             return Ok(());
@@ -132,19 +155,12 @@ fn update(
             false => fs_err::write(&path, bytes).map_err(failed),
         }
     })?;
+    if let Some(path) = left_out {
+        return Err(GitError::TooLarge(path));
+    }
     for file in marked.iter().map(|path| tree.join(path)) {
         if file.parent().is_some_and(|folder| folder.is_dir() && !folder.is_symlink()) && !has_link_above(tree, &file) {
             fs_err::write(&file, "").map_err(failed)?;
-        }
-    }
-    for entry in &blobs {
-        // A file above the limit, as of generated tables: the user's own stands for it, which is the same in most cases.
-        let (path, own) = (tree.join(&entry.path), repository.top.join(&entry.path));
-        let is_left_out = entry.mode != LINK && !path.exists() && !path.is_symlink();
-        let is_own = own.is_file() && !own.is_symlink() && !has_link_above(&repository.top, &own);
-        if is_left_out && is_own && !has_link_above(tree, &path) {
-            fs_err::create_dir_all(path.parent().unwrap_or(tree)).map_err(failed)?;
-            fs_err::os::unix::fs::symlink(&own, &path).map_err(failed)?;
         }
     }
     for entry in submodules {
@@ -161,6 +177,10 @@ fn update(
     marks.extend(marked.iter().map(|path| (path.as_str(), SUBMODULE.to_string())));
     let marks = serde_json::to_vec(&marks).map_err(|error| failed(error.into()))?;
     write_whole(&list, &marks).map_err(failed)
+}
+
+fn is_source(path: &str) -> bool {
+    path.ends_with("compile_commands.json") || has_ending(Path::new(path), &SOURCES)
 }
 
 /// The file that marks a submodule; `None` for the repository itself.
@@ -258,12 +278,14 @@ mod tests {
         drop(checked_out());
         assert_eq!((read("b/c"), read("k/in")), ("c".to_string(), "file".to_string()));
         assert!(!tree.join("k/a.cu").exists());
-        // A large table is not copied.
-        let large = " ".repeat(usize::try_from(MAX_FILE_BYTES).unwrap() + 1);
+        // A large table is as it was staged, whatever the working tree has.
+        let large = " ".repeat(usize::try_from(LARGE_BYTES).unwrap() + 1);
         fs_err::write(top.join("k/large.cuh"), &large).unwrap();
         git(&["add", "-A", "."]);
+        fs_err::write(top.join("k/large.cuh"), "other").unwrap();
         drop(checked_out());
-        assert!(tree.join("k/large.cuh").is_symlink() && read("k/large.cuh") == large);
+        assert!(read("k/large.cuh") == large && !tree.join("k/large.cuh").is_symlink());
+        fs_err::write(top.join("k/large.cuh"), &large).unwrap();
         // A tree whose checkout was interrupted is written again.
         fs_err::write(tree.join("stray.cu"), "").unwrap();
         fs_err::remove_file(tree.parent().unwrap().join(LIST)).unwrap();

@@ -1,8 +1,10 @@
 //! Runs checks in the background: one at a time, and only the newest one reports.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -28,10 +30,22 @@ type Found = BTreeMap<PathBuf, Vec<EditorReport>>;
 
 pub(super) struct Checks {
     work: Arc<Work>,
-    running: Option<JoinHandle<()>>,
+    worker: Option<Worker>,
     current: Current,
     count: u64,
 }
+
+/// The thread that checks. There is one, however many checks an editor asks for at once.
+struct Worker {
+    thread: JoinHandle<()>,
+    /// Holds one message: that there is a check to begin.
+    bell: SyncSender<()>,
+    /// The newest check that has not begun.
+    wanted: Arc<Wanted>,
+}
+
+/// The cancel flag of a check, and the name under which its progress is told.
+type Wanted = Mutex<Option<(Arc<AtomicBool>, String)>>;
 
 /// State shared by all checks of a session.
 struct Work {
@@ -71,7 +85,7 @@ impl Checks {
     pub fn new(check: Arc<Check>, send: Arc<Post>, roots: Vec<PathBuf>, shows_progress: bool) -> Self {
         let (found, complaint) = (Mutex::default(), Mutex::default());
         let work = Arc::new(Work { check, send, roots, shows_progress, found, complaint });
-        Self { work, running: None, current: Current::default(), count: 0 }
+        Self { work, worker: None, current: Current::default(), count: 0 }
     }
 
     pub fn current(&self) -> Current {
@@ -81,25 +95,42 @@ impl Checks {
     /// Starts a check. A running check is cancelled first, and reports nothing.
     pub fn start(&mut self) {
         let cancel = self.current.next();
-        let before = self.running.take();
         self.count += 1;
-        let (work, token) = (Arc::clone(&self.work), format!("cargo-lmem/{}", self.count));
-        self.running = Some(std::thread::spawn(move || {
-            // Two checks at once would compile the same units twice.
-            before.into_iter().for_each(|before| drop(before.join()));
-            work.run(&cancel, &token);
-        }));
+        let token = format!("cargo-lmem/{}", self.count);
+        let worker = self.worker.get_or_insert_with(|| Worker::start(Arc::clone(&self.work)));
+        *lock(&worker.wanted) = Some((cancel, token));
+        // If the bell was rung and not heard yet, the worker finds the newest check all the same.
+        let _ = worker.bell.try_send(());
     }
 
     /// Cancels the current check, and waits for its end.
     pub fn stop(&mut self) {
         self.current.cancel();
-        self.running.take().into_iter().for_each(|running| drop(running.join()));
+        let Some(Worker { thread, bell, .. }) = self.worker.take() else { return };
+        // The worker ends when nobody can ring any more.
+        drop(bell);
+        drop(thread.join());
     }
 
     /// The findings of the last check in a file.
     pub fn found(&self, path: &Path) -> Vec<EditorReport> {
         lock(&self.work.found).get(path).cloned().unwrap_or_default()
+    }
+}
+
+impl Worker {
+    fn start(work: Arc<Work>) -> Self {
+        let (bell, rung): (_, Receiver<()>) = sync_channel(1);
+        let wanted: Arc<Wanted> = Arc::default();
+        let newest = Arc::clone(&wanted);
+        let thread = std::thread::spawn(move || {
+            for () in rung {
+                let Some((cancel, token)) = lock(&newest).take() else { continue };
+                // A check that panics, which is told where it happens, ends no later one.
+                drop(catch_unwind(AssertUnwindSafe(|| work.run(&cancel, &token))));
+            }
+        });
+        Self { thread, bell, wanted }
     }
 }
 

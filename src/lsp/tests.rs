@@ -223,3 +223,31 @@ fn a_check_that_cannot_start_is_told_once() {
         "{heard:?}"
     );
 }
+
+/// A thread for each save would be thousands where a program saves all files of a project.
+#[test]
+fn all_checks_run_in_one_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.cu");
+    fs_err::write(&path, TEXT).unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&seen);
+    let check = move |_: &Path, cancel: &AtomicBool| {
+        noted.lock().unwrap().push(std::thread::current().id());
+        // One that panics ends no later one.
+        assert!(noted.lock().unwrap().len() != 1, "the first check");
+        while !cancel.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Err(CheckError::Interrupted)
+    };
+    let editor = Editor::start(folder.path(), Arc::new(check));
+    let start = std::time::Instant::now();
+    while seen.lock().unwrap().len() < 3 && start.elapsed() < Duration::from_secs(20) {
+        (0..500).for_each(|_| editor.save(&path));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    editor.end();
+    let seen = seen.lock().unwrap();
+    assert!(seen.len() >= 3 && seen.iter().all(|thread| *thread == seen[0]), "{seen:?}");
+}

@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -95,6 +96,21 @@ impl Places {
         real.is_some_and(|path| self.have(&path))
     }
 
+    /// The content of a file of these places, of at most `limit` bytes. What was opened counts, whatever took the place of a
+    /// folder meanwhile.
+    ///
+    /// # Errors
+    /// Same as for [`read`], or the file is not of these places.
+    pub fn read_held(&self, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+        let file = open(path)?;
+        let way = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        let real = std::fs::read_link(way).or_else(|_| std::fs::canonicalize(path))?;
+        match self.have(&real) {
+            true => read_to(limit, path, file),
+            false => Err(refused(path, "leads out of what may be read")),
+        }
+    }
+
     /// Those of some paths that [`Places::hold_file`] would hold. Each folder is resolved once: the hundreds of headers
     /// of a unit lie in a few.
     pub fn files_among(&self, paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
@@ -172,12 +188,14 @@ pub fn read_own(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 }
 
 fn read_to(limit: u64, path: &Path, file: File) -> io::Result<Vec<u8>> {
+    let too_large = || refused(path, &format!("has more than {} MiB", (limit >> 20).max(1)));
+    // A sparse file takes no room on disk, and a second for each gigabyte that is read of it.
+    if file.metadata()?.len() > limit {
+        return Err(too_large());
+    }
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > limit {
-        true => Err(refused(path, &format!("has more than {} MiB", (limit >> 20).max(1)))),
-        false => Ok(bytes),
-    }
+    if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
 }
 
 /// Opens a regular file; refuses anything else.
@@ -202,6 +220,19 @@ pub fn open_own(path: &Path) -> io::Result<File> {
     // With `O_NONBLOCK` opening a pipe does not block, and the metadata shows that it is not a file. Another file's place may
     // have been taken by one since it was looked at.
     let open = File::options().read(true).custom_flags(NONBLOCK).open(path);
+    let file = open.map_err(|error| named(path, error))?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(refused(path, "is not a regular file")),
+    }
+}
+
+/// Opens a file of this tool's own to write into it; a new one is empty. A pipe in its place is not waited for.
+///
+/// # Errors
+/// The file cannot be opened, or is not regular.
+pub fn open_own_to_write(path: &Path) -> io::Result<File> {
+    let open = File::options().create(true).append(true).custom_flags(NONBLOCK).open(path);
     let file = open.map_err(|error| named(path, error))?;
     match file.metadata()?.is_file() {
         true => Ok(file),

@@ -36,8 +36,12 @@ impl SourceFile {
     /// Reads a file named by a compiler's message or line table, if its resolved path is below one of the folders. The
     /// workspace controls that name (`#line`, `.file`), and the content is shown to the user.
     pub fn read_named(path: &Path, root: &Path, folders: &[&Path]) -> Option<Arc<Self>> {
-        let places = Places::new(folders.iter().map(|folder| folder.to_path_buf()));
-        places.hold_file(path).then(|| Self::read(path, root).ok()).flatten()
+        // A folder of the workspace may be a link by now that leads out of it.
+        let workspace = Places::new([root.to_path_buf()]);
+        let is_meant = |folder: &&&Path| !folder.starts_with(root) || workspace.hold(folder);
+        let places = Places::new(folders.iter().filter(is_meant).map(|folder| folder.to_path_buf()));
+        let bytes = places.read_held(path, MAX_SOURCE_BYTES).ok()?;
+        Some(Self::from_bytes(path.to_path_buf(), display_path(path, root), bytes))
     }
 
     /// A file with the given text, for tests and for text that is not on disk.
@@ -236,6 +240,22 @@ mod tests {
         assert_eq!(file.offset(2, 3), Some(7));
         assert_eq!(file.offset(9, 1), None);
         assert_eq!(Span::line(&file, 2).unwrap().text(), "two");
+    }
+
+    #[test]
+    fn a_folder_that_became_a_link_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, outside) = (folder.path().join("root"), folder.path().join("outside"));
+        let below = root.join("below");
+        for place in [&below, &outside] {
+            fs_err::create_dir_all(place).unwrap();
+            fs_err::write(place.join("a.cu"), place.display().to_string()).unwrap();
+        }
+        let read = |folder: &Path| SourceFile::read_named(&folder.join("a.cu"), &root, &[&root, folder]);
+        assert!(read(&below).is_some() && read(&outside).is_some(), "a folder outside is one that was named");
+        fs_err::rename(&below, root.join("old")).unwrap();
+        std::os::unix::fs::symlink(&outside, &below).unwrap();
+        assert!(read(&below).is_none());
     }
 
     #[test]

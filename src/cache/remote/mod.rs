@@ -30,7 +30,7 @@ const PATIENCE: Patience = Patience { first: Duration::from_secs(3), later: Dura
 const LAST_WAIT: Duration = Duration::from_secs(10);
 
 /// Larger entries are neither sent nor taken.
-const MAX_BYTES: u64 = 256 << 20;
+pub(super) const MAX_BYTES: u64 = 256 << 20;
 
 /// Threads that send. Each waits for an answer most of its time.
 const SENDERS: usize = 4;

@@ -40,6 +40,8 @@ pub struct Commands {
     pub notes: Vec<String>,
     /// The databases that were read.
     pub databases: Vec<PathBuf>,
+    /// Those of them that cannot be read, or have an entry without a command.
+    pub unreadable: Vec<PathBuf>,
     /// Which of several builds was chosen.
     pub choices: Vec<String>,
 }
@@ -89,7 +91,7 @@ impl Commands {
         if builds.is_empty() {
             return;
         }
-        let chosen = builds.swap_remove(release);
+        let mut chosen = builds.swap_remove(release);
         if paths.len() > 1 {
             let name = |path: &PathBuf| format!("`{}`", display_path(path.parent().unwrap_or(path), folder));
             let names: Vec<String> = paths.iter().map(name).collect();
@@ -98,9 +100,11 @@ impl Commands {
             self.choices
                 .push(format!("{all} have compile commands: those of {one} are used; `-p FOLDER` takes others"));
         }
-        self.invocations.extend(chosen.invocations);
-        self.notes.extend(chosen.notes);
-        self.databases.extend(chosen.databases);
+        self.invocations.append(&mut chosen.invocations);
+        self.notes.append(&mut chosen.notes);
+        self.databases.append(&mut chosen.databases);
+        // One that cannot be read may be what was chosen before, so that it counts wherever it is.
+        self.unreadable.extend(builds.into_iter().chain([chosen]).flat_map(|build| build.unreadable));
     }
 
     fn is_debug(&self) -> bool {
@@ -122,14 +126,25 @@ impl Commands {
         let entries: Result<Vec<Entry>, String> =
             text.and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()));
         match entries {
-            Ok(entries) => entries.iter().for_each(|entry| self.take(entry, path, &tree)),
-            Err(error) => self.notes.push(format!("`{}` is not used: {error}", path.display())),
+            Ok(entries) => {
+                if !entries.iter().all(|entry| self.take(entry, path, &tree)) {
+                    self.unreadable.push(path.to_path_buf());
+                }
+            }
+            Err(error) => {
+                self.notes.push(format!("`{}` is not used: {error}", path.display()));
+                self.unreadable.push(path.to_path_buf());
+            }
         }
     }
 
-    fn take(&mut self, entry: &Entry, path: &Path, tree: &Places) {
+    /// Whether the entry has a command; only those of nvcc are of use.
+    fn take(&mut self, entry: &Entry, path: &Path, tree: &Places) -> bool {
         let words = entry.arguments.clone().or_else(|| shlex::split(entry.command.as_deref()?));
-        let Some((program, arguments)) = words.as_ref().and_then(|words| words.split_first()) else { return };
+        let Some((program, arguments)) = words.as_ref().and_then(|words| words.split_first()) else {
+            self.notes.push(format!("`{}`: the command of `{}` cannot be read", path.display(), entry.file.display()));
+            return false;
+        };
         let folder = path.parent().unwrap_or(Path::new("")).join(&entry.directory);
         // The compiler may follow a launcher: `sccache nvcc …`.
         let (program, arguments) = match arguments.split_first() {
@@ -143,13 +158,13 @@ impl Commands {
                     "`{name}` is compiled by `{program}`: its flags are not those of nvcc and are not used"
                 ));
             }
-            return;
+            return true;
         }
         let mut files = ResponseFiles::new(&folder, Some(tree));
         let expanded = files.expanded(arguments);
         let of_file = |reason: String| format!("flags of `{}` are not used: {reason}", entry.file.display());
         self.notes.extend(files.refused.into_iter().map(of_file));
-        let Some(mut invocation) = Invocation::parse(&expanded, &folder) else { return };
+        let Some(mut invocation) = Invocation::parse(&expanded, &folder) else { return true };
         let (allowed, refused) = nvcc_flags::allowed(&invocation.flags, &folder);
         if !refused.is_empty() {
             self.notes.push(format!(
@@ -161,6 +176,7 @@ impl Commands {
         }
         invocation.flags = allowed;
         self.invocations.push(invocation);
+        true
     }
 }
 
@@ -199,6 +215,28 @@ mod tests {
         assert_eq!(read(&[&folder.path().join("build-debug")]), (vec!["-G".to_string()], Vec::new()));
         build("build", "-O1");
         assert_eq!(read(&[folder.path()]), (vec!["-O1".to_string()], Vec::new()));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(PLACES[0]);
+        let unreadable = |text: &str| {
+            fs_err::write(&path, text).unwrap();
+            Commands::read(&[folder.path()]).unreadable == [path.clone()]
+        };
+        let one = r#"{"directory": ".", "file": "k.cpp", "command": "nvcc -x cu -c k.cpp"}"#;
+        assert!(!unreadable(&format!("[{one}]")) && !unreadable("[]"));
+        let quote = one.replace("-c k", "-c 'k");
+        for text in [format!("[{one}"), format!("[{one}] x"), "{}".into(), format!("[5, {one}]"), format!("[{quote}]")]
+        {
+            assert!(unreadable(&text), "{text}");
+        }
+        for entry in
+            [r#"{"directory": ".", "file": "k.cpp"}"#, r#"{"directory": ".", "file": "k.cpp", "arguments": []}"#]
+        {
+            assert!(unreadable(&format!("[{one}, {entry}]")), "{entry}");
+        }
     }
 
     #[test]

@@ -92,6 +92,8 @@ pub struct BuildFlags {
     pub scripts: BTreeSet<String>,
     /// The compilation databases that were read.
     pub databases: Vec<PathBuf>,
+    /// Those of them that cannot be read, or not in full: what they compile is not known.
+    pub unreadable: Vec<PathBuf>,
     /// Remarks that are always shown.
     pub notes: Vec<String>,
     /// Remarks that `-v` shows.
@@ -138,7 +140,7 @@ impl BuildFlags {
         for (file, ways) in other.by_file {
             self.by_file.entry(file).or_insert(ways);
         }
-        Self { databases: other.databases, ..self }
+        Self { databases: other.databases, unreadable: other.unreadable, ..self }
     }
 
     /// Adds commands. A database of the workspace can have any number of them for one file.
@@ -337,6 +339,7 @@ fn with_compile_commands(mut flags: BuildFlags, workspace: &Workspace) -> BuildF
     flags.details.extend(commands.notes);
     flags.notes.extend(commands.choices);
     flags.databases = commands.databases;
+    flags.unreadable = commands.unreadable;
     let captured: BTreeSet<PathBuf> = flags.by_file.keys().cloned().collect();
     let mut invocations = commands.invocations;
     invocations.iter_mut().for_each(|invocation| invocation.inputs.retain(|input| !captured.contains(input)));
@@ -398,7 +401,7 @@ impl Store {
     }
 
     fn scripts(&self) -> Scripts {
-        let text = fs_err::read(self.folder.join(SCRIPTS)).ok();
+        let text = places::read_own(&self.folder.join(SCRIPTS), record::MAX_BYTES).ok();
         text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
     }
 
@@ -406,7 +409,7 @@ impl Store {
     fn lock(&self, cancel: &AtomicBool) -> Result<std::fs::File, CaptureError> {
         let locked = || {
             fs_err::create_dir_all(&self.folder)?;
-            let file = std::fs::File::create(self.folder.join("lock"))?;
+            let file = places::open_own_to_write(&self.folder.join("lock"))?;
             while let Err(error) = file.try_lock() {
                 match error {
                     std::fs::TryLockError::Error(error) => return Err(error),

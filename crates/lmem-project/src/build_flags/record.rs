@@ -14,6 +14,9 @@ use lmem_unit::CodeTarget;
 
 use super::arguments::Invocation;
 
+/// Limit on a file of records: a build calls nvcc some thousands of times at most, once in each.
+pub(super) const MAX_BYTES: u64 = 64 << 20;
+
 /// Increased when the content of records changes.
 const FORMAT: u32 = 1;
 
@@ -217,7 +220,7 @@ impl Records {
             .sort_by_file_name()
             .into_iter()
             .filter_map(Result::ok)
-            .filter_map(|entry| serde_json::from_slice(&fs_err::read(entry.path()).ok()?).ok())
+            .filter_map(|entry| serde_json::from_slice(&places::read_own(entry.path(), MAX_BYTES).ok()?).ok())
             .filter(|record: &Record| record.format == FORMAT)
             .collect();
         let mut newest: BTreeMap<(PathBuf, PathBuf), String> = BTreeMap::new();

@@ -32,7 +32,10 @@ impl<'de> Visitor<'de> for ArchListVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<ArchList, A::Error> {
         let mut list = Vec::new();
         while let Some(name) = names.next_element::<String>()? {
-            list.push(name.parse().map_err(de::Error::custom)?);
+            let arch = name.parse().map_err(de::Error::custom)?;
+            if !list.contains(&arch) {
+                list.push(arch);
+            }
         }
         if list.is_empty() {
             return Err(de::Error::invalid_length(0, &self));

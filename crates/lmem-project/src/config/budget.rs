@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use globset::{Glob, GlobMatcher};
+use globset::GlobMatcher;
 use serde_json::Value;
 
 use lmem_base::budget::{Limit, Quantity};
 
+use super::glob::matcher;
 use super::{ConfigError, ConfigProblem, Reader};
 
 /// One budget table.
@@ -36,8 +37,7 @@ impl Reader<'_> {
         for (key, value) in self.table(value)? {
             if key == "kernel" {
                 let pattern: String = self.value(key, value)?;
-                let glob = Glob::new(&pattern).map_err(|error| self.error(Some(key), error.into()))?;
-                kernel = Some(glob.compile_matcher());
+                kernel = Some(matcher(&pattern).map_err(|error| self.error(Some(key), error.into()))?);
                 continue;
             }
             // The value is a number, or text with a unit.

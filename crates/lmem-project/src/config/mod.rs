@@ -6,13 +6,14 @@
 
 pub mod arch;
 mod budget;
+pub mod glob;
 pub mod nvcc_flags;
 pub mod tables;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobMatcher;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -25,6 +26,7 @@ use lmem_base::words::nearest;
 use lmem_unit::NvccFlags;
 
 use arch::ArchList;
+use glob::GlobError;
 
 pub use budget::BudgetRule;
 pub use nvcc_flags::{FlagError, is_safe_path};
@@ -34,6 +36,9 @@ pub const FILE_NAME: &str = "lmem.toml";
 
 /// Larger files are rejected.
 const MAX_BYTES: u64 = 1 << 20;
+
+/// Limit on the patterns of `exclude`, and on the tables of an array: each is held against every file.
+const MAX_ENTRIES: usize = 1000;
 
 /// Default language standard of a `.cu` file; also nvcc's default in 12.x and 13.x.
 const DEFAULT_STANDARD: &str = "-std=c++17";
@@ -115,7 +120,11 @@ pub enum ConfigProblem {
     #[error("{0}")]
     Flag(#[from] FlagError),
     #[error("{0}")]
-    Glob(#[from] globset::Error),
+    Glob(#[from] GlobError),
+    #[error(
+        "there are {number}, and more than {MAX_ENTRIES} are not read: `**` in a pattern stands for all files of a folder"
+    )]
+    TooMany { number: usize },
     #[error("`{0}` is neither a version such as `13.5` nor `managed`")]
     Toolkit(String),
     #[error(
@@ -364,6 +373,7 @@ impl Reader<'_> {
         read: impl Fn(&Self, &Value) -> Result<T, ConfigError>,
     ) -> Result<Vec<T>, ConfigError> {
         let tables: Vec<Value> = self.value(key, value)?;
+        self.few(key, tables.len())?;
         let prefix = if self.prefix.is_empty() { key.to_string() } else { format!("{}.{key}", self.prefix) };
         let reader = Self { prefix, ..*self };
         tables.iter().map(|table| read(&reader, table)).collect()
@@ -419,13 +429,18 @@ impl Reader<'_> {
     }
 
     fn patterns(&self, key: &str, patterns: Vec<String>) -> Result<Patterns, ConfigError> {
+        self.few(key, patterns.len())?;
         let glob = |pattern: &String| {
             let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
-            let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-            glob.map(|glob| glob.compile_matcher()).map_err(|error| self.error(Some(key), error.into()))
+            glob::path_matcher(pattern).map_err(|error| self.error(Some(key), error.into()))
         };
         let globs = patterns.iter().map(glob).collect::<Result<_, _>>()?;
         Ok(Patterns { folder: self.folder.to_path_buf(), globs })
+    }
+
+    fn few(&self, key: &str, number: usize) -> Result<(), ConfigError> {
+        let problem = ConfigProblem::TooMany { number };
+        if number > MAX_ENTRIES { Err(self.error(Some(key), problem)) } else { Ok(()) }
     }
 
     fn lints(&self, key: &str, value: &Value) -> Result<BTreeMap<String, Level>, ConfigError> {
@@ -496,6 +511,8 @@ mod tests {
         assert_eq!(flags.origin, FlagOrigin::Config);
         assert_eq!(config.arch_for(special), ["75".parse().unwrap()]);
         assert_eq!(config.arch_for(Path::new("/project/b.cu")).len(), 2);
+        let twice = read(json!({ "arch": ["sm_90", "sm_80", "90"] })).unwrap();
+        assert_eq!(twice.arch, ["90".parse().unwrap(), "80".parse().unwrap()]);
     }
 
     #[test]
@@ -540,6 +557,10 @@ mod tests {
         assert!(message(json!({ "include-dirs": ["$(x)"] })).contains("shell"));
         assert!(message(json!("x")).contains("must be a table"));
         assert!(message(json!({ "exclude": ["[a"] })).contains("exclude"));
+        let many = vec!["a"; MAX_ENTRIES + 1];
+        assert!(message(json!({ "exclude": many })).contains("there are 1001, and more than 1000 are not read"));
+        let files: Vec<Value> = many.iter().map(|path| json!({ "path": path })).collect();
+        assert!(message(json!({ "file": files })).starts_with("`package.metadata.lmem.file` in"));
     }
 
     #[test]

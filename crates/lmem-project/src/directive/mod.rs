@@ -32,6 +32,9 @@ pub use kernels::{DeclaredKernel, declared_kernels};
 pub use parse::{DirectiveProblem, Word};
 pub use rust::{RustString, string_around};
 
+/// Limit on the directives of one text. Each is held against every finding.
+const MAX_DIRECTIVES: usize = 10_000;
+
 /// One valid directive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Directive {
@@ -103,9 +106,15 @@ impl Directives {
         for (name, body) in code.macros() {
             self.macros.entry(name.to_string()).or_default().extend(code::words(body).map(str::to_string));
         }
-        for comment in &code.comments {
-            let Some(words) = directive_text(&text.as_str()[comment.clone()]) else { continue };
+        let directives = code.comments.iter().filter_map(|comment| {
+            let words = directive_text(&text.as_str()[comment.clone()])?;
+            Some((comment, words))
+        });
+        for (number, (comment, words)) in directives.enumerate() {
             let Some(span) = text.span(comment.clone()).filter(|span| self.seen.insert(span.clone())) else { continue };
+            if number >= MAX_DIRECTIVES {
+                return self.errors.push(DirectiveError { span, problem: DirectiveProblem::TooMany });
+            }
             match parse(words, known_lints).and_then(|parsed| directive(parsed, &span, comment, &code, text)) {
                 Ok(directive) => self.list.push(directive),
                 Err(problem) => self.errors.push(DirectiveError { span, problem }),
@@ -116,11 +125,17 @@ impl Directives {
     /// Reads the directives of Rust code next to kernel strings.
     pub fn read_rust(&mut self, file: &Arc<SourceFile>, known_lints: &[&str]) {
         let rust = RustText::of(file.text());
-        for comment in &rust.comments {
+        let directives = rust.comments.iter().filter_map(|comment| {
             let span = Span::new(file, comment.clone());
-            let Some(words) = directive_text(span.text()) else { continue };
+            let words = directive_text(&file.text()[comment.clone()])?;
+            Some((comment, span, words))
+        });
+        for (number, (comment, span, words)) in directives.enumerate() {
             if !self.seen.insert(span.clone()) {
                 continue;
+            }
+            if number >= MAX_DIRECTIVES {
+                return self.errors.push(DirectiveError { span, problem: DirectiveProblem::TooMany });
             }
             let scope_of = |word| match word {
                 Word::AllowFile => Ok(0..file.text().len()),

@@ -21,6 +21,7 @@ use lmem_base::places::{Places, tree_of};
 use lmem_base::source::{display_path, has_ending, normalize};
 use lmem_base::way::{self, LeadsOut};
 
+use crate::config::glob::GlobError;
 use crate::config::nvcc_flags::is_safe_path;
 use crate::config::{ConfigError, PackageConfig};
 use packages::Projects;
@@ -111,7 +112,7 @@ pub enum DiscoverError {
     #[error("the workspace has no package `{spec}`{}", .near.as_ref().map(|near| format!(": did you mean `{near}`?")).unwrap_or_default())]
     NoPackage { spec: String, near: Option<String> },
     #[error("`{spec}` is not a package name or glob: {source}")]
-    Glob { spec: String, source: globset::Error },
+    Glob { spec: String, source: GlobError },
     #[error("there is no file or folder `{}`", .0.display())]
     NoFile(PathBuf),
     #[error("there is nothing to check in `{}`", .folder.display())]

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cargo_metadata::Metadata;
-use globset::Glob;
 
 use lmem_base::places;
 use lmem_base::source::normalize;
@@ -13,6 +12,7 @@ use lmem_base::words::nearest;
 
 use super::remember::Remember;
 use super::{DiscoverError, Scope, cargo};
+use crate::config::glob::matcher;
 use crate::config::{ConfigError, FILE_NAME, PackageConfig, Table};
 use crate::discover::unmatched::Unmatched;
 
@@ -280,8 +280,7 @@ fn matching<'a>(
     members: &[&'a cargo_metadata::Package],
     spec: &str,
 ) -> Result<Vec<&'a cargo_metadata::Package>, DiscoverError> {
-    let glob =
-        Glob::new(spec).map_err(|source| DiscoverError::Glob { spec: spec.to_string(), source })?.compile_matcher();
+    let glob = matcher(spec).map_err(|source| DiscoverError::Glob { spec: spec.to_string(), source })?;
     let is_meant = |package: &&&cargo_metadata::Package| {
         let name = package.name.as_str();
         name == spec || package.id.repr == spec || format!("{name}@{}", package.version) == spec || glob.is_match(name)

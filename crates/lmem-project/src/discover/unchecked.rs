@@ -34,6 +34,8 @@ pub enum Unchecked {
     RustElsewhere,
     /// Rust code whose modules and included files are not all known.
     Unfollowed,
+    /// Compile commands, which say what a build compiles.
+    Commands,
 }
 
 impl Unchecked {
@@ -52,6 +54,7 @@ impl Unchecked {
             Self::OtherName => "compiled as CUDA, and not named `.cu` or in a hidden folder",
             Self::OtherRustName => "compiled as Rust, may have kernels, and is not named `.rs`",
             Self::RustElsewhere => "compiled as Rust, and outside of the workspace",
+            Self::Commands => "a list of compile commands that cannot be read in full",
             Self::Unfollowed => "Rust code that includes files, and not all of them are known",
         }
     }
@@ -67,6 +70,7 @@ impl Unchecked {
             Self::OtherName => "give it a name that ends with `.cu`, or leave it out with `exclude`",
             Self::OtherRustName => "give it a name that ends with `.rs`, or leave it out with `exclude`",
             Self::RustElsewhere => "put it into the workspace: what lies elsewhere is not read",
+            Self::Commands => "write it again, as `cmake` does, or remove it: what it compiles is not known",
             Self::Unfollowed => "write the path of `include!` as a literal, or with `concat!` and `CARGO_MANIFEST_DIR`",
         }
     }
