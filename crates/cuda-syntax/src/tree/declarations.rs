@@ -149,7 +149,7 @@ impl SyntaxTree {
         let is_shared = node
             .children()
             .any(|child| matches!(self.slice(child), "__shared__" | "__constant__" | "static" | "extern"));
-        if is_shared {
+        if is_shared || self.is_statements(type_node) {
             return;
         }
         let scope = scope_of(node, function);
@@ -163,6 +163,15 @@ impl SyntaxTree {
             let declaration = self.declarator(declarator, type_node, scope, right, is_parameter, with_sizes);
             declarations.extend(declaration.map(|declaration| self.qualified(declaration, declarator, is_volatile)));
         }
+    }
+
+    /// Whether a macro that stands like a type is statements: with `#define STEP { … }`, the text has `STEP` before `out[i] = x;`.
+    fn is_statements(&self, type_node: Node<'_>) -> bool {
+        let range = type_node.byte_range();
+        let is_macro = !self.compiled().is_verbatim(&range);
+        let compiled = self.compiled().compiled(self.text(), range).filter(|_| is_macro);
+        compiled
+            .is_some_and(|compiled| compiled.trim_end().ends_with([';', '}']) && !self.slice(type_node).ends_with('}'))
     }
 
     /// Whether a declarator declares a variable with arguments. The grammar takes `Stack stack(memory, DEPTH);` for a
@@ -296,7 +305,18 @@ fn scope_of(node: Node<'_>, function: Node<'_>) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::super::tests::tree;
+    use super::*;
     use crate::Example;
+
+    #[test]
+    fn statements_of_a_macro_are_no_type() {
+        let text = "#define STEP { n++; }\n#define REAL float\n#define NEXT(x) x++;\n\
+                    void k(int *out, int n) {\n  REAL a[4];\n  STEP\n  out[n] = 1;\n  NEXT(n)\n  out[n] = a[0];\n}\n";
+        let tree = SyntaxTree::example("a.cu", text);
+        let function = tree.node_at(text.find("out[n] = a").unwrap()).and_then(enclosing_function).unwrap();
+        let names: Vec<String> = tree.declarations(function).into_iter().map(|one| one.name).collect();
+        assert_eq!(names, ["out", "n", "a"]);
+    }
 
     #[test]
     fn a_variable_with_arguments_is_no_function() {
