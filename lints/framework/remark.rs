@@ -142,7 +142,8 @@ What to do: `cargo lmem run -- COMMAND` checks what a program really has compile
 Less was checked than the run was asked for.
 
 A source of the tree is a link that leads elsewhere, a git submodule, or in a folder that cannot be read, or a build compiles it as CUDA under another
-name than `.cu`. Or the workspace has no kernel that is compiled at all.
+name than `.cu`. Or a `compile_commands.json` cannot be read in full, so that what it compiles is not known. Or the workspace has no kernel that is
+compiled at all. Where settings allow this, a note says that something is not checked.
 
 What to do: name what is to be checked too, and leave out with `exclude` what is not. `-A not_checked` says that all of it is meant to be so.",
     },
