@@ -152,9 +152,14 @@ impl Flags<'_> {
                 let is_fit = is_number(tree, value) && occurrences(tree.slice(index), name).next().is_none();
                 let index = is_fit.then(|| tree.slice(index))?;
                 let bit = format!("{one} << {open}{index}{close}");
+                // Compilers warn of an assignment as a condition.
+                let (before, behind) = match value.kind() {
+                    Kind::AssignmentExpression => ("((", ") != 0)"),
+                    _ => ("(", ")"),
+                };
                 let edits = [
-                    tree.replacement(element.start_byte()..value.start_byte(), &format!("{name} = ("))?,
-                    tree.insertion(end, &format!(") ? {name} | {bit} : {name} & ~({bit})"))?,
+                    tree.replacement(element.start_byte()..value.start_byte(), &format!("{name} = {before}"))?,
+                    tree.insertion(end, &format!("{behind} ? {name} | {bit} : {name} & ~({bit})"))?,
                 ];
                 Some(edits.into())
             }
@@ -302,7 +307,7 @@ mod tests {
             (
                 "bool seen[8] = {}; out[0] = seen[n] = true; seen[0] = seen[n] = false;",
                 "unsigned seen = 0; out[0] = (seen |= 1u << n, true); \
-                 seen = ((seen &= ~(1u << n), false)) ? seen | 1u << 0 : seen & ~(1u << 0);",
+                 seen = (((seen &= ~(1u << n), false)) != 0) ? seen | 1u << 0 : seen & ~(1u << 0);",
             ),
             // The value's own index has another element of the array.
             (
