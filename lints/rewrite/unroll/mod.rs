@@ -43,7 +43,7 @@ pub fn suggestion_with_flag(object: &StackObject) -> Option<Suggestion> {
     }
     let is_within_kernel = rewrite.is_within_kernel;
     let flags = Rewrite::new(Applicability::MaybeIncorrect, flags).within_kernel(is_within_kernel);
-    Some(rewrite.and(flags)?.suggestion("unroll the loops over the array, with a flag in place of `break`"))
+    Some(rewrite.and(flags)?.suggestion("unroll the loops over the array, with a flag instead of `break`"))
 }
 
 /// `#pragma unroll` on all loops over the array. A loop with an unknown trip count first gets the array's extent as
