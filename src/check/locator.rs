@@ -17,7 +17,7 @@ pub struct Locator<'a> {
     module: OnceCell<Option<PtxModule>>,
     files: RefCell<HashMap<PathBuf, Option<Rc<Lines>>>>,
     /// The unit's own text.
-    own: OnceCell<Rc<Lines>>,
+    own: OnceCell<Lines>,
 }
 
 /// A text with the starts of its lines.
@@ -81,8 +81,8 @@ impl<'a> Locator<'a> {
         self.line_of_file(name, *line, message.column.as_ref())
     }
 
-    fn own(&self, text: &MappedText) -> &Rc<Lines> {
-        self.own.get_or_init(|| Rc::new(Lines::of(text.clone())))
+    fn own(&self, text: &MappedText) -> &Lines {
+        self.own.get_or_init(|| Lines::of(text.clone()))
     }
 
     /// A line of a file or of the unit's own text, by the compiler's name for it.

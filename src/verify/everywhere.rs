@@ -3,6 +3,7 @@
 //! Kernel strings that are made of one literal or macro are such units too, and what is not known of them speaks
 //! against the edit.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -61,8 +62,8 @@ fn unfit(suggestion: &Suggestion, subjects: &Subjects<'_>) -> Option<Unfit> {
         && readers.iter().all(|subject| applies(edits, subject));
     if !is_alike {
         Some(Unfit::NotAlike)
-    } else if !shares_no_name(edits, &readers) {
-        Some(Unfit::HidesName)
+    } else if let Some(unfit) = unfit_beside_macros(edits, &readers) {
+        Some(unfit)
     } else if !has_one_reader(suggestion, &readers) {
         Some(Unfit::OtherLaunches)
     } else if !keeps_line_numbers(suggestion, &readers) {
@@ -92,13 +93,28 @@ fn has_one_reader(suggestion: &Suggestion, readers: &[&Subject<'_>]) -> bool {
     is_open || names.len() <= 1
 }
 
-/// Whether no statement that a macro hides has a name of the edits, in any unit that reads them.
-fn shares_no_name(edits: &[Edit], readers: &[&Subject<'_>]) -> bool {
-    let concerned = Concerned::of(edits);
-    readers.iter().all(|subject| {
+/// Whether a unit that reads the edits has more than statements hidden beside them, or statements with a name of theirs.
+fn unfit_beside_macros(edits: &[Edit], readers: &[&Subject<'_>]) -> Option<Unfit> {
+    // Most functions hide nothing, and then no names are asked for.
+    let concerned = LazyCell::new(|| Concerned::of(edits));
+    for subject in readers {
         let compiled = subject.compiled();
-        edits.iter().filter(|edit| reads(subject, edit)).all(|edit| concerned.are_not_hidden(edit, &compiled))
-    })
+        // The edits of a suggestion are mostly of one function, which is looked at once.
+        let mut seen = Vec::new();
+        // What depends on its position alone cannot be made wrong by a statement beside it.
+        for edit in edits.iter().filter(|edit| edit.context != edit.span && reads(subject, edit)) {
+            if seen.contains(&&edit.context) {
+                continue;
+            }
+            seen.push(&edit.context);
+            match compiled.hidden_statements(&edit.context) {
+                None => return Some(Unfit::NotAlike),
+                Some(hidden) if !hidden.is_empty() && concerned.are_in(&hidden) => return Some(Unfit::HidesName),
+                Some(_) => {}
+            }
+        }
+    }
+    None
 }
 
 /// Whether all units that read an edit's region compiled the same text for it.
@@ -110,9 +126,9 @@ fn is_one(edit: &Edit, readers: &[&Subject<'_>]) -> bool {
     let readers: Vec<CompiledUnit<'_>> =
         readers.iter().filter(|subject| reads(subject, edit)).map(|subject| subject.compiled()).collect();
     if let [CompiledUnit { unit: TranslationUnit { code: UnitCode::CudaFile { .. }, .. }, .. }] = readers[..] {
-        // Nobody else has a signature to compare, and that of a file has all of its constants.
-        let file = &edit.context.file;
-        return readers[0].file(file).hidden_statements(file.text(), &edit.context.range()).is_some();
+        // Nobody else has a signature to compare, and that of a file has all of its constants. What it hides is asked for
+        // all edits at once.
+        return true;
     }
     let mut signatures = readers.iter().map(|compiled| compiled.signature(&edit.context));
     let Some(first) = signatures.next() else { return true };

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use lmem_base::diagnostic::Edit;
 use lmem_base::diff;
-use lmem_unit::{CompiledUnit, Token, TokenKind, tokens};
+use lmem_unit::{Token, TokenKind, tokens};
 
 /// Words that belong to nobody: types, qualifiers and CUDA's variables.
 const COMMON: [&str; 27] = [
@@ -51,14 +51,10 @@ impl Concerned {
         Self(edits.iter().flat_map(names).collect())
     }
 
-    /// Whether no statement that is hidden around an edit has such a name.
-    pub(super) fn are_not_hidden(&self, edit: &Edit, compiled: &CompiledUnit<'_>) -> bool {
-        // What depends on its position alone cannot be made wrong by a statement beside it.
-        edit.context == edit.span
-            || compiled.hidden_statements(&edit.context).is_some_and(|hidden| {
-                let mut used = hidden.iter().flat_map(|(own, became)| words(own).into_iter().chain(words(became)));
-                !used.any(|word| self.0.contains(word))
-            })
+    /// Whether one of them is in a hidden statement, as it is written or as it was compiled.
+    pub(super) fn are_in(&self, hidden: &[(String, String)]) -> bool {
+        let mut used = hidden.iter().flat_map(|(own, became)| words(own).into_iter().chain(words(became)));
+        used.any(|word| self.0.contains(word))
     }
 }
 
