@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use cuda_toolkit::{self, Toolkit};
 use lmem_base::places;
-use lmem_base::source::has_ending;
+use lmem_base::source::{has_ending, normalize};
 use lmem_extract::{Extraction, RustCode};
 use lmem_project::build_flags::{self, Asked, BuildFlags, CaptureError};
 use lmem_project::config::PackageConfig;
@@ -160,13 +160,21 @@ impl<'a> Gatherer<'a> {
         !self.request.arguments.paths.is_empty() || !self.request.arguments.package.is_empty()
     }
 
+    fn is_below_a_named_folder(&self, path: &Path) -> bool {
+        let Ok(current) = self.request.surroundings.current() else { return false };
+        let mut named = self.request.arguments.paths.iter().map(|named| normalize(&current.join(named)));
+        named.any(|folder| path.starts_with(folder))
+    }
+
     /// Sources of the workspace that are not checked though a build or git knows them.
     fn not_checked(&self, builds: &BuildFlags, tracked: &BTreeSet<PathBuf>) -> Vec<NotChecked> {
         // It says how files are compiled, those that are named too.
         let unreadable = builds.unreadable.iter();
         let mut found: Vec<NotChecked> =
             unreadable.map(|path| NotChecked { why: Unchecked::Commands, path: path.clone() }).collect();
+        let others = not_captured::not_looked_at(self.workspace, builds);
         if self.is_of_chosen() {
+            found.extend(others.into_iter().filter(|other| self.is_below_a_named_folder(&other.path)));
             return found;
         }
         let checked: BTreeSet<&Path> = self.workspace.files.iter().map(|file| file.path.as_path()).collect();
@@ -175,9 +183,8 @@ impl<'a> Gatherer<'a> {
             .filter(|path| places::is_regular(path))
             .filter_map(|path| Some(NotChecked { why: self.workspace.overlooks(path)?, path: path.clone() }));
         found.extend(overlooked);
-        let others = not_captured::not_looked_at(self.workspace, builds).into_iter();
         let others: Vec<NotChecked> =
-            others.filter(|other| found.iter().all(|known| known.path != other.path)).collect();
+            others.into_iter().filter(|other| found.iter().all(|known| known.path != other.path)).collect();
         found.extend(others);
         found
     }

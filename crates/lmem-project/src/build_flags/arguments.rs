@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use lmem_base::source::normalize;
 use lmem_unit::CodeTarget;
 
+use crate::config::nvcc_flags;
+
 /// One nvcc command that compiles.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Invocation {
@@ -224,7 +226,13 @@ impl Parser {
         for part in parts.into_iter().filter(|part| !part.is_empty()) {
             // A program without a folder is found on `PATH`, so its name stays as it is.
             let is_program = !is_list && !part.contains('/');
-            let path = if is_program { part.to_string() } else { self.absolute(part).to_string_lossy().into_owned() };
+            let is_sought =
+                matches!(name, "include" | "pre-include") && nvcc_flags::is_found_elsewhere(part, &self.folder);
+            let path = if is_program || is_sought {
+                part.to_string()
+            } else {
+                self.absolute(part).to_string_lossy().into_owned()
+            };
             self.found.flags.extend([format!("-{name}"), path]);
         }
     }

@@ -12,6 +12,7 @@ use lmem_base::places::{self, Places, tree_of};
 use lmem_base::source::display_path;
 
 use super::arguments::Invocation;
+use super::clang;
 use super::record::ResponseFiles;
 use crate::config::nvcc_flags;
 
@@ -44,6 +45,8 @@ pub struct Commands {
     pub unreadable: Vec<PathBuf>,
     /// Which of several builds was chosen.
     pub choices: Vec<String>,
+    /// Files that clang compiles as CUDA.
+    of_clang: Vec<PathBuf>,
 }
 
 /// The databases at the usual paths of a folder.
@@ -75,6 +78,13 @@ impl Commands {
                 paths => paths.iter().for_each(|path| commands.add(path)),
             }
         }
+        if let [first, others @ ..] = commands.of_clang.as_slice() {
+            let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+            commands.notes.push(format!(
+                "`{}`{more}: compiled by clang, and checked as nvcc compiles it with the options that both have",
+                first.display()
+            ));
+        }
         commands
     }
 
@@ -102,6 +112,7 @@ impl Commands {
         }
         self.invocations.append(&mut chosen.invocations);
         self.notes.append(&mut chosen.notes);
+        self.of_clang.append(&mut chosen.of_clang);
         self.databases.append(&mut chosen.databases);
         // One that cannot be read may be what was chosen before, so that it counts wherever it is.
         self.unreadable.extend(builds.into_iter().chain([chosen]).flat_map(|build| build.unreadable));
@@ -138,7 +149,7 @@ impl Commands {
         }
     }
 
-    /// Whether the entry has a command; only those of nvcc are of use.
+    /// Whether the entry has a command; only those of nvcc and clang are of use.
     fn take(&mut self, entry: &Entry, path: &Path, tree: &Places) -> bool {
         let words = entry.arguments.clone().or_else(|| shlex::split(entry.command.as_deref()?));
         let Some((program, arguments)) = words.as_ref().and_then(|words| words.split_first()) else {
@@ -147,11 +158,12 @@ impl Commands {
         };
         let folder = path.parent().unwrap_or(Path::new("")).join(&entry.directory);
         // The compiler may follow a launcher: `sccache nvcc …`.
+        let is_compiler = |program: &str| is_nvcc(program) || clang::is_clang(program);
         let (program, arguments) = match arguments.split_first() {
-            Some((second, rest)) if !is_nvcc(program) && is_nvcc(second) => (second, rest),
+            Some((second, rest)) if !is_compiler(program) && is_compiler(second) => (second, rest),
             _ => (program, arguments),
         };
-        if !is_nvcc(program) {
+        if !is_compiler(program) {
             if lmem_base::source::has_ending(&entry.file, &["cu"]) {
                 let name = entry.file.display();
                 self.notes.push(format!(
@@ -161,9 +173,14 @@ impl Commands {
             return true;
         }
         let mut files = ResponseFiles::new(&folder, Some(tree));
-        let expanded = files.expanded(arguments);
+        let mut expanded = files.expanded(arguments);
         let of_file = |reason: String| format!("flags of `{}` are not used: {reason}", entry.file.display());
         self.notes.extend(files.refused.into_iter().map(of_file));
+        if clang::is_clang(program) {
+            let Some(translated) = clang::as_nvcc(&expanded, &entry.file) else { return true };
+            expanded = translated;
+            self.of_clang.push(entry.file.clone());
+        }
         let Some(mut invocation) = Invocation::parse(&expanded, &folder) else { return true };
         let (allowed, refused) = nvcc_flags::allowed(&invocation.flags, &folder);
         if !refused.is_empty() {
@@ -248,19 +265,23 @@ mod tests {
         let text = r#"[
             {"directory": ".", "file": "/w/a.cu", "command": "/usr/bin/nvcc --options-file i.rsp -DX=\\\"a\\\" -DY=1 -ccbin ./evil -O3 --generate-code=arch=compute_80,code=[sm_80] -x cu -c /w/a.cu -o a.o"},
             {"directory": "/w", "file": "b.cu", "arguments": ["sccache", "nvcc", "-c", "b.cu", "-use_fast_math"]},
-            {"directory": "/w", "file": "c.cu", "arguments": ["clang++", "-c", "c.cu"]},
+            {"directory": "/w", "file": "c.cu", "arguments": ["icpx", "-c", "c.cu"]},
+            {"directory": "/w", "file": "e.cpp", "arguments": ["ccache", "clang++-18", "-x", "cuda", "-DE", "-ccbin", "./evil", "-c", "e.cpp"]},
+            {"directory": "/w", "file": "f.cpp", "arguments": ["clang++", "-DF", "-c", "f.cpp"]},
             {"directory": "/w", "file": "d.cpp", "arguments": ["g++", "-c", "d.cpp"]}]"#;
         fs_err::write(build.join("compile_commands.json"), text).unwrap();
         fs_err::write(folder.path().join("compile_commands.json"), "[{]").unwrap();
         let commands = Commands::read(&[folder.path()]);
         let flags: Vec<String> = commands.invocations.iter().map(|found| found.flags.join(" ")).collect();
-        assert_eq!(flags, ["-isystem /inc -DY=1 -O3", "-use_fast_math"]);
+        assert_eq!(flags, ["-isystem /inc -DY=1 -O3", "-use_fast_math", "-DE"]);
+        assert_eq!(commands.invocations[2].inputs, [Path::new("/w/e.cpp")]);
         assert_eq!(commands.invocations[0].targets[0].architecture.as_deref(), Some("sm_80"));
-        assert_eq!(commands.notes.len(), 3, "{:?}", commands.notes);
+        assert_eq!(commands.notes.len(), 4, "{:?}", commands.notes);
         let notes = commands.notes.join("\n");
         assert!(
-            notes.contains("/evil` is not used") && notes.contains("`clang++`") && notes.contains("key must be"),
+            notes.contains("/evil` is not used") && notes.contains("`icpx`") && notes.contains("key must be"),
             "{notes}"
         );
+        assert!(notes.contains("`e.cpp`: compiled by clang, and checked"), "{notes}");
     }
 }

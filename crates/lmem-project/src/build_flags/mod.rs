@@ -7,6 +7,7 @@
 mod arguments;
 mod build;
 pub mod built;
+mod clang;
 mod compile_commands;
 mod file_times;
 mod record;

@@ -5,7 +5,7 @@
 //! too). So this is an allow list: flags that change the generated code, but neither name a program nor write a file.
 //! Users can set all others in `NVCC_APPEND_FLAGS`, which is their own.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// Why a flag in a manifest is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -346,7 +346,8 @@ fn with_value(name: &str, kind: Value, value: &str, folder: &Path) -> Result<Vec
         }
         Value::Path => {
             let path = path_value(value, folder).ok_or_else(|| FlagError::Shell { flag: flag() })?;
-            Ok(vec![name.to_string(), path])
+            let is_sought = is_forced_include(name) && is_found_elsewhere(value, folder);
+            Ok(vec![name.to_string(), if is_sought { value.to_string() } else { path }])
         }
         Value::Word if name.ends_with("split-compile") && !is_small_number(value) => {
             Err(FlagError::Threads { flag: flag() })
@@ -386,6 +387,19 @@ fn path_value(value: &str, folder: &Path) -> Option<String> {
     let path = folder.join(value);
     // nvcc accepts a list, separated by commas, wherever it accepts a path.
     (is_safe_path(&path) && !value.contains(',') && !value.is_empty()).then(|| path.to_string_lossy().into_owned())
+}
+
+fn is_forced_include(name: &str) -> bool {
+    matches!(name, "-include" | "--pre-include")
+}
+
+/// Whether a header of `-include` is none of `folder`, so that compilers look for it in their include folders: a relative
+/// name such as `thrust/tuple.h`.
+pub fn is_found_elsewhere(header: &str, folder: &Path) -> bool {
+    // Programs would take `-x` for an option and `@x` for a file of options.
+    let begins_well = header.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_');
+    let is_below = Path::new(header).components().all(|part| matches!(part, Component::Normal(_)));
+    begins_well && is_below && !folder.join(header).exists()
 }
 
 /// Limit on compiler threads, each of which needs its own memory.
@@ -602,6 +616,19 @@ mod tests {
         assert_eq!(check_defines(&["X=(1 + 2)".to_string()]).unwrap(), ["-DX=(1 + 2)"]);
         assert!(!is_safe_path(Path::new("/a/$(x).cu")));
         assert!(is_safe_path(Path::new("/a b/(x);.cu")));
+    }
+
+    #[test]
+    fn a_forced_include_of_another_folder_keeps_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        fs_err::write(folder.path().join("here.h"), "").unwrap();
+        let here = folder.path().join("here.h").display().to_string();
+        let checked = |value: &str| check(&["-include".to_string(), value.to_string()], folder.path()).unwrap();
+        assert_eq!(checked("thrust/tuple.h"), ["-include", "thrust/tuple.h"]);
+        assert_eq!(checked("here.h"), ["-include", here.as_str()]);
+        for value in ["../x.h", "a/../../x.h", "@x", "-ccbin=x", "/etc/x.h"] {
+            assert!(Path::new(&checked(value)[1]).is_absolute(), "{value}");
+        }
     }
 
     #[test]
