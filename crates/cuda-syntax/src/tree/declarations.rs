@@ -337,6 +337,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_volatile_is_a_variable_of_its_own() {
+        let kinds = |statement: &str| {
+            let example = Example::new(&format!("__global__ void k(float *memory, int n) {{\n{statement}\n}}\n"));
+            let trees = example.trees();
+            let tree = trees.get(Example::NAME).unwrap();
+            let function = enclosing_function(tree.node_at(45).unwrap()).unwrap();
+            let mut declarations = tree.declarations(function).into_iter().skip(2);
+            declarations.next().map(|declaration| (declaration.kind, declaration.volatility)).unwrap()
+        };
+        assert_eq!(kinds("auto early = memory[n];"), (DeclarationKind::Alias, None));
+        assert_eq!(kinds("volatile auto early = memory[n];"), (DeclarationKind::Scalar, Some(Volatility::Value)));
+        assert_eq!(kinds("volatile auto *early = memory + n;"), (DeclarationKind::Alias, None));
+    }
+
+    #[test]
     fn arguments_of_a_declaration_are_uses() {
         let text =
             "__global__ void k(float *in, int n) {\n  float row[8];\n  Span view(row, n);\n  float weigh(Item);\n}\n";

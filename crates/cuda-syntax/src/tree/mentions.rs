@@ -94,6 +94,18 @@ impl SyntaxTree {
         node.descendants().filter(move |node| is_identifier(*node) && self.slice(*node) == name)
     }
 
+    /// Whether two variables of one block have their lives one after the other: no name of the first stands behind the
+    /// declaration of the second.
+    pub fn is_replaced_by(&self, first: &Declaration, second: &Declaration) -> bool {
+        let function = self.node_at(first.range.0).and_then(enclosing_function);
+        function.is_some_and(|function| {
+            let names = self.names_of(function, &self.declarations(function), first);
+            first.range < second.range
+                && first.scope.1 == second.scope.1
+                && names.iter().all(|name| name.end_byte() <= second.range.0)
+        })
+    }
+
     /// Identifiers below a node that refer to one of the given declarations, in source order; the declared identifier
     /// is left out.
     pub fn names_of<'t>(&self, node: Node<'t>, all: &[Declaration], own: &Declaration) -> Vec<Node<'t>> {

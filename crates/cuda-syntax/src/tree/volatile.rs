@@ -36,6 +36,10 @@ impl SyntaxTree {
                 type_text: format!("{} volatile", declaration.type_text),
                 ..declaration
             },
+            // `volatile auto x = *p;` is a variable of its own, whatever `auto` stands for.
+            (false, true) if is_volatile && innermost.is_none() => {
+                Declaration { volatility: Some(Volatility::Value), kind: DeclarationKind::Scalar, ..declaration }
+            }
             (false, false) if is_volatile => Declaration { volatility: Some(Volatility::Value), ..declaration },
             _ => declaration,
         }

@@ -255,7 +255,7 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
     });
     // A view made by an expression, `auto sum = a + b;`, is no object where one of known size is.
     scores.retain(|(_, declaration), _| !(is_filled && declaration.type_text == "auto" && declaration.bytes.is_none()));
-    note_rivals(&mut scores, object.bytes);
+    note_rivals(&mut scores, object.bytes, trees);
     // A structure that a function gets by value has the size of its type, which any variable of the type tells.
     let is_passed_by_value = |(_, declaration): &Candidate| {
         let size = || type_bytes(declaration.type_text.trim_start_matches("const ").trim(), trees);
@@ -341,11 +341,17 @@ fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &Syn
     }
 }
 
-/// Records for each array the arrays that other computed accesses use, and whose lifetimes do not overlap with it.
-fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64) {
+/// Records for each variable the arrays, or structures of the object's size, that other computed accesses use, and whose
+/// lifetimes do not overlap with it.
+fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &SyntaxTrees<'_>) {
     let arrays = scores.iter().filter(|((_, declaration), score)| {
-        let is_array = declaration.kind == DeclarationKind::Array && !declaration.is_parameter;
-        is_array && score.through.is_none() && declaration.bytes.is_some_and(|size| size <= bytes)
+        let may_share = match declaration.kind {
+            DeclarationKind::Array => declaration.bytes.is_some_and(|size| size <= bytes),
+            // A smaller one may be a view of the array.
+            DeclarationKind::Aggregate => declaration.bytes.is_some() && size_fits(declaration.bytes, bytes),
+            DeclarationKind::Scalar | DeclarationKind::Alias => false,
+        };
+        may_share && !declaration.is_parameter && score.through.is_none()
     });
     let arrays: Vec<(Candidate, BTreeSet<usize>)> =
         arrays.map(|(candidate, score)| (candidate.clone(), score.voters.clone())).collect();
@@ -355,13 +361,18 @@ fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64) {
         let is_together = one.1.is_in_scope(other.1.range.0) || other.1.is_in_scope(one.1.range.0);
         one.0 != other.0 || !is_together || ends_before(one, other) || ends_before(other, one)
     };
+    // In one block, the first is not named any more where the second is declared.
+    let is_replaced = |one: &Candidate, other: &Candidate| {
+        let tree = trees.tree(one.0);
+        one.0 == other.0 && (tree.is_replaced_by(&one.1, &other.1) || tree.is_replaced_by(&other.1, &one.1))
+    };
     for (candidate, score) in scores {
         let rivals = arrays.iter().filter(|(rival, voters)| {
             rival != candidate
-                && is_apart(candidate, rival)
                 && !score.voters.is_empty()
                 && !voters.is_empty()
                 && voters.is_disjoint(&score.voters)
+                && (is_apart(candidate, rival) || is_replaced(candidate, rival))
         });
         score.rivals = rivals.map(|(rival, _)| rival.clone()).collect();
     }
@@ -678,6 +689,23 @@ mod tests {
             let of_other: Vec<bool> = shared.accesses.iter().map(|access| access.is_of_sharing).collect();
             assert_eq!((name.name.as_str(), name.sharing.len(), of_other), ("far", 1, vec![true, false]));
         });
+    }
+
+    #[test]
+    fn in_one_block_the_first_is_not_named_where_the_second_is_declared() {
+        let of = |last: &str| {
+            let text = format!(
+                "__global__ void k(float *out, int n) {{\n  float a[8];\n  out[0] = a[n];\n  float b[8];\n  out[1] = b[n];\n  {last}\n}}\n"
+            );
+            Scene::new(&text).ask(|it| {
+                let mut shared = object(32, vec![it.computed_load(&[at("out[0]")]), it.computed_load(&[at("out[1]")])]);
+                shared.accesses[0].loop_depth = 1;
+                let name = name_all(&mut [&mut shared], it.trees).remove(0).unwrap();
+                name.sharing.into_iter().map(|other| other.name).collect::<Vec<String>>()
+            })
+        };
+        assert_eq!(of("out[2] = b[n + 1];"), ["b"]);
+        assert!(of("out[2] = a[n + 1];").is_empty());
     }
 
     #[test]
