@@ -10,8 +10,9 @@ use lmem_base::diagnostic::{Code, Diagnostic, Report, SinceTally};
 use lmem_base::words::plural;
 
 use super::excerpt::clean;
-use super::figures::{align, shorten};
+use super::figures::align;
 use super::markdown::{cell, code, findings, made_with};
+use super::names::shorten_all;
 use super::{Context, human};
 use crate::cli::MessageFormat;
 
@@ -185,9 +186,14 @@ pub(super) fn figure(column: &Column, kernel: &KernelChange) -> String {
     }
 }
 
-pub(super) fn name(kernel: &KernelChange) -> String {
-    let build = kernel.build.as_ref().map(|build| format!(" with `{build}`")).unwrap_or_default();
-    format!("{}{build}", shorten(&kernel.kernel))
+/// The names of the kernels in a table, in its order.
+pub(super) fn names(kernels: &[KernelChange]) -> Vec<String> {
+    let short = shorten_all(&kernels.iter().map(|kernel| kernel.kernel.as_str()).collect::<Vec<_>>());
+    let named = kernels.iter().zip(short).map(|(kernel, name)| {
+        let build = kernel.build.as_ref().map(|build| format!(" with `{build}`")).unwrap_or_default();
+        format!("{name}{build}")
+    });
+    named.collect()
 }
 
 fn table(comparison: &KernelComparison, report: &Report, limit: Option<usize>) -> String {
@@ -197,9 +203,10 @@ fn table(comparison: &KernelComparison, report: &Report, limit: Option<usize>) -
     if !shown.is_empty() {
         let mut rows = vec![["kernel", "place", "architecture", "change"].map(str::to_string).to_vec()];
         rows[0].extend(columns.iter().map(|column| column.name.to_string()));
+        let mut short = names(shown).into_iter();
         for kernels in shown.chunk_by(is_same_kernel) {
-            for (index, kernel) in kernels.iter().enumerate() {
-                let names = if index == 0 { [name(kernel), place(kernel)] } else { Default::default() };
+            for (index, (kernel, name)) in kernels.iter().zip(short.by_ref()).enumerate() {
+                let names = if index == 0 { [name, place(kernel)] } else { Default::default() };
                 let mut row = names.to_vec();
                 row.extend([kernel.arch.clone(), word(kernel.change).to_string()]);
                 row.extend(columns.iter().map(|column| figure(column, kernel)));
@@ -251,9 +258,9 @@ fn page(comparison: &KernelComparison, report: &Report) -> String {
         let names: String = columns.iter().map(|column| format!(" {} |", column.name)).collect();
         let _ = writeln!(text, "\n| kernel | architecture | change |{names}");
         let _ = writeln!(text, "|---|---|---|{}", "---:|".repeat(columns.len()));
-        for kernel in shown {
+        for (kernel, name) in shown.iter().zip(self::names(shown)) {
             let figures: String = columns.iter().map(|column| format!(" {} |", marked(column, kernel))).collect();
-            let (name, at) = (cell(&name(kernel)), code(&place(kernel)));
+            let (name, at) = (cell(&name), code(&place(kernel)));
             let _ = writeln!(text, "| {name} ({at}) | {} | {} |{figures}", kernel.arch, word(kernel.change));
         }
         if let Some(more) = comparison.kernels.len().checked_sub(MAX_ROWS).filter(|more| *more > 0) {

@@ -8,7 +8,8 @@ use lmem_base::source::Span;
 use lmem_base::words::plural;
 
 use super::Context;
-use super::figures::{Figures, shorten};
+use super::figures::Figures;
+use super::names::shorten;
 use super::position::place;
 use super::suggestion::{changes, shown_by_runs};
 use crate::gate;

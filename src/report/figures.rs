@@ -11,10 +11,11 @@ use lmem_base::diagnostic::{Footprint, KernelInstance, ResourceUsage, Suggestion
 use lmem_base::gpu::Arch;
 use lmem_base::words::plural;
 
+use super::names::{shorten, shorten_all};
+
 /// Limit on the rows of a table; the JSON format has all.
 const MAX_ROWS: usize = 6;
-/// Limits on the characters of a kernel's name in a table, and of a table's line.
-const MAX_NAME: usize = 40;
+/// Limit on the characters of a table's line.
 const MAX_COLUMNS: usize = 92;
 
 /// The figures below an excerpt or an edit: a sentence, or a table.
@@ -174,10 +175,11 @@ impl Figures {
         heading.extend(one.is_none().then(String::new));
         heading.extend(columns.iter().map(|column| column.name().to_string()));
         let mut cells = vec![heading];
-        for (key, row) in shown {
+        let short = shorten_all(&shown.iter().map(|(key, _)| key.name.as_str()).collect::<Vec<_>>());
+        for ((key, row), name) in shown.iter().zip(&short) {
             let mut line = match one {
                 Some(_) => vec![join(&row.architectures)],
-                None => vec![named(key), join(&row.architectures)],
+                None => vec![named(name, key), join(&row.architectures)],
             };
             line.extend(columns.iter().map(|column| column.cell(key, row)));
             cells.push(line);
@@ -277,9 +279,9 @@ impl Column {
     }
 }
 
-fn named(key: &FigureKey) -> String {
+fn named(name: &str, key: &FigureKey) -> String {
     let build = key.build.as_ref().map(|build| format!(" with `{build}`")).unwrap_or_default();
-    format!("`{}`{build}", shorten(&key.name))
+    format!("`{name}`{build}")
 }
 
 fn join(architectures: &BTreeSet<(Arch, String)>) -> String {
@@ -295,18 +297,6 @@ pub(super) fn align(rows: &[Vec<String>], names: usize) -> Vec<String> {
         false => format!("{text:>width$}", width = widths[column]),
     };
     rows.iter().map(|row| row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ")).collect()
-}
-
-/// Shortens a long name in the middle, since template arguments at the end distinguish instances.
-pub(super) fn shorten(name: &str) -> String {
-    let length = name.chars().count();
-    if length <= MAX_NAME {
-        return name.to_string();
-    }
-    let half = MAX_NAME / 2;
-    let head: String = name.chars().take(half).collect();
-    let tail: String = name.chars().skip(length - (half - 1)).collect();
-    format!("{head}…{tail}")
 }
 
 #[cfg(test)]
@@ -352,12 +342,5 @@ mod tests {
         let text = text(&kernels);
         assert_eq!(text.lines().count(), 1 + MAX_ROWS + 1);
         assert!(text.ends_with("… and 230 more kernels (all in `--message-format json`)"), "{text}");
-    }
-
-    #[test]
-    fn long_names_keep_both_ends() {
-        let short = shorten(&format!("head{}<float, 32>", "x".repeat(300)));
-        assert_eq!(short.chars().count(), MAX_NAME);
-        assert!(short.starts_with("headx") && short.ends_with("<float, 32>"));
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use lmem_base::comparison::{ChangeKind, KernelChange, KernelFootprint, Version};
 use lmem_base::words::plural;
 
-use super::comparison::{columns, figure, is_same_kernel, name, place};
+use super::comparison::{columns, figure, is_same_kernel, names, place};
 use super::figures::align;
 use super::markdown::{cell, code};
 
@@ -52,9 +52,10 @@ pub(super) fn markdown(version: &Version, limit: usize) -> String {
     let columns = columns(&kernels);
     let names: String = columns.iter().map(|column| format!(" {} |", column.name)).collect();
     let mut text = format!("\n| kernel | architecture |{names}\n|---|---|{}\n", "---:|".repeat(columns.len()));
-    for kernel in kernels.iter().take(limit) {
+    let shown = &kernels[..kernels.len().min(limit)];
+    for (kernel, name) in shown.iter().zip(self::names(shown)) {
         let figures: String = columns.iter().map(|column| format!(" {} |", figure(column, kernel))).collect();
-        let (name, at) = (cell(&name(kernel)), code(&place(kernel)));
+        let (name, at) = (cell(&name), code(&place(kernel)));
         text.push_str(&format!("| {name} ({at}) | {} |{figures}\n", kernel.arch));
     }
     if let Some(more) = kernels.len().checked_sub(limit).filter(|more| *more > 0) {
@@ -72,9 +73,10 @@ pub(super) fn table(version: &Version) -> String {
     let columns = columns(&kernels);
     let mut rows = vec![["kernel", "place", "architecture"].map(str::to_string).to_vec()];
     rows[0].extend(columns.iter().map(|column| column.name.to_string()));
+    let mut short = names(&kernels).into_iter();
     for kernels in kernels.chunk_by(is_same_kernel) {
-        for (index, kernel) in kernels.iter().enumerate() {
-            let mut row = if index == 0 { vec![name(kernel), place(kernel)] } else { vec![String::new(); 2] };
+        for (index, (kernel, name)) in kernels.iter().zip(short.by_ref()).enumerate() {
+            let mut row = if index == 0 { vec![name, place(kernel)] } else { vec![String::new(); 2] };
             row.push(kernel.arch.clone());
             row.extend(columns.iter().map(|column| figure(column, kernel)));
             rows.push(row);

@@ -11,7 +11,7 @@ use lmem_base::words::plural;
 
 use super::excerpt::clean;
 use super::facts::{self, edit_lines, plain_text, severity_word, titled};
-use super::figures::shorten;
+use super::names::shorten_all;
 use super::position::place;
 use super::{Context, kernels};
 
@@ -99,9 +99,10 @@ fn with_findings(diagnostics: &[Diagnostic]) -> String {
     }
     let head = "| kernel | architecture | stack frame | spill stores | spill loads | registers |\n|---|---|---:|---:|---:|---:|";
     let mut text = format!("\n{head}\n");
-    for (Reverse(usage), name, _, arch) in rows.iter().take(MAX_KERNELS) {
+    let short = shorten_all(&rows.iter().take(MAX_KERNELS).map(|(_, name, ..)| *name).collect::<Vec<_>>());
+    for ((Reverse(usage), _, _, arch), name) in rows.iter().zip(&short) {
         let ResourceUsage { stack_frame, spill_stores, spill_loads, registers, .. } = usage;
-        let name = cell(&shorten(name));
+        let name = cell(name);
         let figures = format!("{stack_frame} B | {spill_stores} B | {spill_loads} B | {registers}");
         // Writing to a string does not fail.
         let _ = writeln!(text, "| {name} | {arch} | {figures} |");

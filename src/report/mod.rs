@@ -18,6 +18,7 @@ mod json;
 mod junit;
 mod kernels;
 mod markdown;
+mod names;
 mod position;
 mod rdjson;
 mod sarif;
