@@ -212,6 +212,7 @@ pub fn origin(sources: &Provenance) -> String {
     let parts = [
         (sources.loaded_elsewhere, "memory"),
         (sources.loaded && !sources.loaded_elsewhere, "local memory"),
+        (sources.of_warp, "other lanes"),
         (sources.thread_index, "the thread index"),
         (sources.block_index, "the block index"),
         (sources.parameter, "a parameter"),
@@ -233,5 +234,19 @@ pub fn origin(sources: &Provenance) -> String {
         Some(Uniformity::Uniform) => format!("uniform, {origin}"),
         Some(Uniformity::PerThread) => format!("divergent, {origin}"),
         None => origin,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_tells_where_it_comes_from() {
+        let shuffled = Provenance { of_warp: true, unknown: true, ..Provenance::default() };
+        assert_eq!(origin(&shuffled), "from other lanes");
+        let summed = Provenance { parameter: true, divergent: Some(true), ..shuffled };
+        assert_eq!(origin(&summed), "divergent, from other lanes and a parameter");
+        assert_eq!(origin(&Provenance { unknown: true, ..Provenance::default() }), "a run-time value");
     }
 }

@@ -31,6 +31,8 @@ pub struct Provenance {
     pub compared: bool,
     /// Loop-carried, but not by a constant step.
     pub loop_carried: bool,
+    /// What the threads of a warp tell each other: shuffles, votes, reductions.
+    pub of_warp: bool,
     /// The result of a call, or an instruction that is not followed.
     pub unknown: bool,
     /// Whether the value may differ between the threads of a warp; `None` if unknown.
@@ -85,6 +87,7 @@ impl Provenance {
         self.loaded_elsewhere |= other.loaded_elsewhere;
         self.compared |= other.compared;
         self.loop_carried |= other.loop_carried;
+        self.of_warp |= other.of_warp;
         self.unknown |= other.unknown;
         self.exchanged |= other.exchanged;
         self.divergent = match (self.divergent, other.divergent) {

@@ -209,7 +209,11 @@ impl Flow<'_> {
             | Opcode::Tcgen05 => {
                 let result = instruction.defs().first().copied();
                 let level = result.map_or(Level::Unknown, |result| self.divergence().of(result));
-                sources.merge(term.seen_as(Provenance { unknown: true, ..Provenance::decision(level) }));
+                let of_warp = matches!(
+                    instruction.opcode(),
+                    Opcode::Shfl | Opcode::Vote | Opcode::Activemask | Opcode::Redux | Opcode::Match
+                );
+                sources.merge(term.seen_as(Provenance { of_warp, unknown: true, ..Provenance::decision(level) }));
             }
             _ if self.divergence().is_number_of_warp(definition) => {
                 sources.merge(term.seen_as(Provenance { thread_index: true, ..Provenance::constant() }));
