@@ -112,7 +112,8 @@ mod tests {
             ["alignment::local<72…int…", "alignment::local<64…int…", "alignment::local<72…char…"]
         );
         // With other numbers of words, all from the first difference on.
-        let long = |from: u32, kind: &str| format!("scan<void, Config<Layout<void>, {from}, {kind}, {}>>", "void, ".repeat(9));
+        let long =
+            |from: u32, kind: &str| format!("scan<void, Config<Layout<void>, {from}, {kind}, {}>>", "void, ".repeat(9));
         let (one, other, third) = (long(1, "int"), long(2, "A::B"), long(1, "char"));
         assert_eq!(shorten_all(&[&one, &other])[1], "scan…2, A::B, void, void, void, void, v…");
         assert_eq!(shorten_all(&[&one, &other, &third])[2], "scan…1, char, void, void, void, void, v…");
