@@ -23,6 +23,9 @@ pub enum NotOurs {
     Unknown { folder: PathBuf, reason: String },
 }
 
+/// Files with which people keep an empty folder in git, or keep git out of it. The cache has nothing of these names.
+const NEVER_READ: [&str; 4] = [".gitignore", ".gitkeep", ".gitattributes", ".keep"];
+
 /// Checks that nothing in the cache folder comes with the repositories around some files and folders.
 ///
 /// # Errors
@@ -61,10 +64,17 @@ fn check_in(tree: &Path, place: &Path, cancel: &AtomicBool) -> Result<(), NotOur
     }
     let unknown = |reason: String| NotOurs::Unknown { folder: place.to_path_buf(), reason };
     let below = below.display().to_string();
-    let is_below = |path: &str| path.strip_prefix(&below).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    let tracked = git::tracked(tree, is_below, cancel).map_err(|error| unknown(error.to_string()))?;
-    // What lies in the folder itself, such as a `.gitignore`, is not read.
-    let is_read = |path: &PathBuf| path.parent() != Some(place);
+    let is_at_or_below = |path: &str, folder: &str| {
+        path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    // An entry above the folder is a submodule, or a link: git has no folders.
+    let concerns = |path: &str| is_at_or_below(path, &below) || is_at_or_below(&below, path);
+    let tracked = git::tracked(tree, concerns, cancel).map_err(|error| unknown(error.to_string()))?;
+    // An entry in the folder itself may be a submodule or a link in the place of one of the cache's own folders.
+    let is_read = |path: &PathBuf| {
+        let name = path.strip_prefix(place).ok().and_then(Path::to_str);
+        !name.is_some_and(|name| NEVER_READ.contains(&name))
+    };
     match tracked.into_iter().find(is_read) {
         Some(tracked) => Err(NotOurs::Tracked { folder: place.to_path_buf(), tracked }),
         None => Ok(()),
@@ -101,5 +111,34 @@ mod tests {
         for cache in ["tree/clean", "tree/new", "outside", "none/at/all"] {
             assert!(is_ours(cache), "{cache}");
         }
+    }
+
+    #[test]
+    fn links_and_submodules_of_the_tree_are_not_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs_err::canonicalize(folder.path()).unwrap();
+        let path = |name: &str| root.join(name);
+        for name in ["tree/vendor/toolkits", "tree/linked", "tree/sub/cache", "tree/held/toolkits", "tree/plain"] {
+            fs_err::create_dir_all(path(name)).unwrap();
+        }
+        fs_err::write(path("tree/vendor/toolkits/nvcc"), "x").unwrap();
+        fs_err::write(path("tree/plain/toolkits"), "x").unwrap();
+        std::os::unix::fs::symlink("../vendor/toolkits", path("tree/linked/toolkits")).unwrap();
+        let git = |arguments: &[&str]| {
+            let mut git = std::process::Command::new("git");
+            let status = git.arg("-C").arg(path("tree")).args(arguments).status();
+            assert!(status.unwrap().success(), "{arguments:?}");
+        };
+        git(&["init", "-q"]);
+        git(&["add", "."]);
+        let link = "160000,0123456789012345678901234567890123456789";
+        for submodule in ["sub", "held/toolkits"] {
+            git(&["update-index", "--add", "--cacheinfo", &format!("{link},{submodule}")]);
+        }
+        let is_ours = |cache: &str| check(&path(cache), &[&path("tree")], &AtomicBool::new(false)).is_ok();
+        for cache in ["tree/linked", "tree/sub/cache", "tree/sub", "tree/held", "tree/plain"] {
+            assert!(!is_ours(cache), "{cache}");
+        }
+        assert!(is_ours("tree/subs"));
     }
 }

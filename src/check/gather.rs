@@ -157,7 +157,7 @@ impl<'a> Gatherer<'a> {
 
     /// Who names files or packages means these alone.
     fn is_of_chosen(&self) -> bool {
-        !self.request.arguments.paths.is_empty() || !self.request.arguments.package.is_empty()
+        self.request.chooses()
     }
 
     fn is_below_a_named_folder(&self, path: &Path) -> bool {
@@ -178,7 +178,9 @@ impl<'a> Gatherer<'a> {
             return found;
         }
         let checked: BTreeSet<&Path> = self.workspace.files.iter().map(|file| file.path.as_path()).collect();
-        let sources = tracked.iter().filter(|path| has_ending(path, &["cu"]) && !checked.contains(path.as_path()));
+        // nvcc compiles a file that is called `.cu`, too.
+        let is_source = |path: &Path| has_ending(path, &["cu"]) || path.file_name().is_some_and(|name| name == ".cu");
+        let sources = tracked.iter().filter(|path| is_source(path) && !checked.contains(path.as_path()));
         let overlooked = sources
             .filter(|path| places::is_regular(path))
             .filter_map(|path| Some(NotChecked { why: self.workspace.overlooks(path)?, path: path.clone() }));

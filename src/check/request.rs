@@ -24,10 +24,19 @@ impl Request<'_> {
         self.surroundings.recorded.is_some()
     }
 
+    /// Files, folders or packages are named. A build folder, which `-p` takes too, is none.
+    pub fn chooses(&self) -> bool {
+        let names_packages = || {
+            let current = self.surroundings.current();
+            current.is_ok_and(|current| !self.arguments.builds_and_packages(&current).1.is_empty())
+        };
+        !self.arguments.paths.is_empty() || names_packages()
+    }
+
     /// All of a workspace is meant, and not files or packages of it that need not have kernels.
     pub fn asks_for_all(&self) -> bool {
         let Self { surroundings, arguments, since, .. } = self;
-        let chooses = !arguments.paths.is_empty() || !arguments.package.is_empty() || arguments.kernel.is_some();
+        let chooses = self.chooses() || arguments.kernel.is_some();
         let is_of_revision = since.is_some() || surroundings.only.is_some() || surroundings.revision.is_some();
         !chooses && !is_of_revision
     }

@@ -13,6 +13,12 @@ use super::own;
 /// Larger ones belong to trees of millions of files.
 const MAX_BYTES: u64 = 128 << 20;
 
+/// Longer paths name no file (`PATH_MAX` of Linux).
+const MAX_PATH: usize = 4096;
+
+/// Limit on the bytes of all paths. In version 4, each may be most of the one before, in a few bytes.
+const MAX_PATHS: usize = 256 << 20;
+
 /// Limit on the repository's settings, which say how long hashes are.
 const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 
@@ -57,6 +63,7 @@ fn read(bytes: &[u8]) -> Option<Vec<String>> {
     }
     let mut paths = Vec::new();
     let mut path = Vec::new();
+    let mut total = 0;
     for _ in 0..count {
         let entry = rest;
         take(&mut rest, BEFORE_FLAGS)?;
@@ -69,6 +76,10 @@ fn read(bytes: &[u8]) -> Option<Vec<String>> {
         path.truncate(kept);
         let length = memchr::memchr(0, rest)?;
         path.extend_from_slice(take(&mut rest, length)?);
+        total += path.len();
+        if path.len() > MAX_PATH || total > MAX_PATHS {
+            return None;
+        }
         let padding = if version == 4 { 1 } else { 8 - (entry.len() - rest.len()) % 8 };
         if take(&mut rest, padding)?.iter().any(|byte| *byte != 0) {
             return None;
@@ -185,6 +196,25 @@ mod tests {
         git(sparse.path(), &["commit", "-q", "-m", "one"]);
         git(sparse.path(), &["sparse-checkout", "set", "--cone", "--sparse-index", "deep"]);
         assert_eq!(paths(sparse.path()), None);
+    }
+
+    #[test]
+    fn paths_that_no_file_can_have_are_left_to_git() {
+        /// An index of version 4 with one path of many bytes, and others that differ in the last.
+        fn index(length: usize, count: u32) -> Vec<u8> {
+            let mut bytes = [b"DIRC".as_slice(), &4u32.to_be_bytes(), &count.to_be_bytes()].concat();
+            for number in 0..count {
+                bytes.extend([0; BEFORE_FLAGS + 2]);
+                bytes.push(u8::from(number > 0));
+                let path = if number > 0 { vec![b'b'] } else { vec![b'a'; length] };
+                bytes.extend([path.as_slice(), &[0]].concat());
+            }
+            bytes.extend([0; HASH]);
+            bytes
+        }
+        assert_eq!(read(&index(MAX_PATH, 3)).map(|paths| paths.len()), Some(3));
+        assert_eq!(read(&index(MAX_PATH + 1, 3)), None);
+        assert_eq!(read(&index(MAX_PATH, 70_000)), None);
     }
 
     #[test]

@@ -4,8 +4,10 @@
 //! so that the next revision of a repository only costs its changes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,6 +15,7 @@ use std::time::Duration;
 use lmem_base::files::write_whole;
 use lmem_base::places;
 use lmem_base::source::{has_ending, normalize};
+use lmem_project::discover::has_source;
 
 use super::{GitError, LINK, Repository, SUBMODULE, TreeEntry};
 
@@ -20,7 +23,10 @@ use super::{GitError, LINK, Repository, SUBMODULE, TreeEntry};
 const FOLDER: &str = "trees";
 
 /// The list of a tree's files, stored next to it. Missing while the files are being written.
-const LIST: &str = "contents.json";
+const LIST: &str = "files.json";
+
+/// What links lead to that lead out of the repository: a file and a folder without content, next to the tree.
+const ELSEWHERE: &str = "elsewhere";
 
 /// Larger files are seldom what is compiled: data and archives. There are bounds on what all of them may take.
 const LARGE_BYTES: u64 = 16 << 20;
@@ -151,7 +157,7 @@ fn update(
         fs_err::create_dir_all(path.parent().unwrap_or(tree)).map_err(failed)?;
         remove(&path).map_err(failed)?;
         match entry.mode == LINK {
-            true => write_link(tree, &path, bytes).map_err(failed),
+            true => write_link(tree, &path, bytes, &repository.top.join(&entry.path)).map_err(failed),
             false => fs_err::write(&path, bytes).map_err(failed),
         }
     })?;
@@ -215,14 +221,30 @@ pub(super) fn has_link_above(tree: &Path, path: &Path) -> bool {
     path.ancestors().skip(1).take_while(|folder| *folder != tree).any(Path::is_symlink)
 }
 
-/// Writes a symbolic link, unless it leads out of the tree: there it would have another target than in the repository.
-fn write_link(tree: &Path, path: &Path, target: &[u8]) -> io::Result<()> {
-    let Ok(target) = std::str::from_utf8(target) else { return Ok(()) };
+/// Writes a symbolic link. One that leads out of the tree would have another target than in the repository, or none: it leads
+/// out of the tree to something of that kind, so that it is told of like any such link.
+fn write_link(tree: &Path, path: &Path, target: &[u8], origin: &Path) -> io::Result<()> {
+    let target = Path::new(OsStr::from_bytes(target));
     let lands = normalize(&path.parent().unwrap_or(tree).join(target));
-    if Path::new(target).is_absolute() || !lands.starts_with(tree) {
-        return Ok(());
+    if target.is_relative() && lands.starts_with(tree) {
+        return fs_err::os::unix::fs::symlink(target, path);
     }
-    fs_err::os::unix::fs::symlink(target, path)
+    let elsewhere = tree.with_file_name(ELSEWHERE);
+    let own = origin.with_file_name("").join(target);
+    let stand_in = match std::fs::metadata(&own) {
+        Ok(metadata) if metadata.is_dir() && has_source(&own) => elsewhere.join("sources"),
+        Ok(metadata) if metadata.is_dir() => elsewhere.join("folder"),
+        Ok(_) => elsewhere.join("file").with_extension(own.extension().unwrap_or_default()),
+        Err(_) => elsewhere.join("nothing"),
+    };
+    for folder in ["sources", "folder"] {
+        fs_err::create_dir_all(elsewhere.join(folder))?;
+    }
+    fs_err::write(elsewhere.join("sources/source.cu"), "")?;
+    if stand_in.with_extension("").ends_with("file") {
+        fs_err::write(&stand_in, "")?;
+    }
+    fs_err::os::unix::fs::symlink(stand_in, path)
 }
 
 #[cfg(test)]
@@ -261,12 +283,17 @@ mod tests {
         link("../k", "k/in");
         link("../../out", "k/out");
         link("/etc/passwd", "k/absolute");
+        link("/etc", "k/folder");
+        link("/none/such", "k/nowhere");
         git(&["add", "."]);
         let tree = checked_out().tree.clone();
         let read = |name: &str| fs_err::read_to_string(tree.join(name)).unwrap();
         assert_eq!((read("k/a.cu"), read("b")), ("one".to_string(), "b".to_string()));
         assert!(tree.join("k/in").is_symlink());
-        assert!(!tree.join("k/out").is_symlink() && !tree.join("k/absolute").is_symlink());
+        let elsewhere = tree.with_file_name(ELSEWHERE);
+        let target = |name: &str| fs_err::read_link(tree.join(name)).unwrap();
+        assert_eq!((target("k/out"), target("k/nowhere")), (elsewhere.join("nothing"), elsewhere.join("nothing")));
+        assert_eq!((read("k/absolute"), target("k/folder")), (String::new(), elsewhere.join("folder")));
         // A file becomes a folder, a link becomes a file, and a file is deleted.
         fs_err::remove_file(top.join("b")).unwrap();
         fs_err::create_dir(top.join("b")).unwrap();

@@ -79,6 +79,8 @@ pub fn serve(arguments: &CheckArgs, cancel: &Arc<AtomicBool>) -> Result<(), LspE
         let surroundings = Surroundings { current_folder: Some(folder), ..Surroundings::default() };
         check_in(surroundings, &arguments, cancel).map(|outcome| outcome.report)
     };
+    // An editor that is waited for, to begin or to end, cannot be interrupted in any other way.
+    end_with_signals(|| std::thread::sleep(PULSE), cancel);
     let (connection, threads) = stdio::connect();
     session(connection, Arc::new(check), &folder, cancel)?;
     threads.join().map_err(LspError::Connection)
@@ -97,7 +99,8 @@ fn session(connection: Connection, check: Arc<Check>, folder: &Path, cancel: &Ar
     let shows_progress = parameters.capabilities.window.as_ref().and_then(|window| window.work_done_progress);
     let checks = Checks::new(check, send, roots(&parameters, folder), shows_progress == Some(true));
     let mut server = Server { checks, open: OpenFiles::default() };
-    end_with_signals(&server.checks, cancel);
+    let current = server.checks.current();
+    end_with_signals(move || current.cancel(), cancel);
     server.checks.start();
     let ended = server.listen(&connection);
     server.checks.stop();
@@ -134,13 +137,13 @@ fn roots(parameters: &InitializeParams, folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Ends the compilers and the process on a signal, because the loop below only waits for the editor.
-fn end_with_signals(checks: &Checks, cancel: &Arc<AtomicBool>) {
-    let (current, cancel) = (checks.current(), Arc::clone(cancel));
+fn end_with_signals(before: impl FnOnce() + Send + 'static, cancel: &Arc<AtomicBool>) {
+    let cancel = Arc::clone(cancel);
     std::thread::spawn(move || {
         while !cancel.load(Ordering::Relaxed) {
             std::thread::sleep(PULSE);
         }
-        current.cancel();
+        before();
         std::thread::sleep(PULSE);
         std::process::exit(INTERRUPTED);
     });

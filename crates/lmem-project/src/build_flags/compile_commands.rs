@@ -157,20 +157,26 @@ impl Commands {
             return false;
         };
         let folder = path.parent().unwrap_or(Path::new("")).join(&entry.directory);
-        // The compiler may follow a launcher: `sccache nvcc …`.
+        // The compiler may follow launchers: `ccache sccache nvcc …`, `env A=b nvcc …`.
         let is_compiler = |program: &str| is_nvcc(program) || clang::is_clang(program);
-        let (program, arguments) = match arguments.split_first() {
-            Some((second, rest)) if !is_compiler(program) && is_compiler(second) => (second, rest),
-            _ => (program, arguments),
+        let behind = arguments.iter().take(MAX_LAUNCHERS).position(|word| is_compiler(word));
+        let (program, arguments) = match behind.filter(|_| !is_compiler(program)) {
+            Some(at) => (&arguments[at], &arguments[at + 1..]),
+            None => (program, arguments),
         };
         if !is_compiler(program) {
+            let name = entry.file.display();
             if lmem_base::source::has_ending(&entry.file, &["cu"]) {
-                let name = entry.file.display();
                 self.notes.push(format!(
                     "`{name}` is compiled by `{program}`: its flags are not those of nvcc and are not used"
                 ));
+                return true;
             }
-            return true;
+            let is_cuda = may_compile_cuda(arguments);
+            if is_cuda {
+                self.notes.push(format!("`{name}` may be compiled as CUDA, by `{program}`: that is not understood"));
+            }
+            return !is_cuda;
         }
         let mut files = ResponseFiles::new(&folder, Some(tree));
         let mut expanded = files.expanded(arguments);
@@ -197,8 +203,27 @@ impl Commands {
     }
 }
 
+/// Limit on the words of launchers before a compiler.
+const MAX_LAUNCHERS: usize = 8;
+
+/// Whether a program is nvcc; a version may be part of its name: `nvcc-13`.
 fn is_nvcc(program: &str) -> bool {
-    Path::new(program).file_stem().is_some_and(|name| name == "nvcc")
+    let name = Path::new(program).file_name().and_then(|name| name.to_str()).unwrap_or("");
+    let rest = name.strip_prefix("nvcc").map(|rest| rest.trim_end_matches(".exe"));
+    rest.is_some_and(|rest| rest.bytes().all(|byte| byte == b'-' || byte == b'.' || byte.is_ascii_digit()))
+}
+
+/// Whether a command of an unknown program may compile CUDA: it starts nvcc, as a shell does, or chooses the language.
+fn may_compile_cuda(arguments: &[String]) -> bool {
+    let words = || arguments.iter().flat_map(|argument| argument.split_whitespace());
+    let is_language = |word: &str| matches!(word, "cu" | "cuda");
+    let follows = |first: &str, second: &str| matches!(first, "-x" | "--x" | "--language") && is_language(second);
+    let is_chosen = |word: &str| {
+        word == "-cuda"
+            || ["-x", "-x=", "--x=", "--language="].iter().any(|name| word.strip_prefix(name).is_some_and(is_language))
+    };
+    words().any(|word| is_chosen(word) || (!word.starts_with('-') && is_nvcc(word)))
+        || words().zip(words().skip(1)).any(|(first, second)| follows(first, second))
 }
 
 #[cfg(test)]
@@ -253,6 +278,15 @@ mod tests {
             [r#"{"directory": ".", "file": "k.cpp"}"#, r#"{"directory": ".", "file": "k.cpp", "arguments": []}"#]
         {
             assert!(unreadable(&format!("[{one}, {entry}]")), "{entry}");
+        }
+        // Commands that may compile CUDA, and are not understood.
+        let command = |words: &str| one.replace("nvcc -x cu -c k.cpp", words);
+        for words in ["sh -c \\\"nvcc -x cu k.cpp\\\"", "hipcc -x cu k.cpp", "nvc++ -cuda k.cpp", "cc -xcuda k.cpp"] {
+            assert!(unreadable(&format!("[{}]", command(words))), "{words}");
+        }
+        for words in ["g++ -DNVCC=/usr/bin/nvcc -I/opt/nvcc -c k.cpp", "cc -x c++ k.cpp", "env A=b nvcc-13 -x cu k.cpp"]
+        {
+            assert!(!unreadable(&format!("[{}]", command(words))), "{words}");
         }
     }
 

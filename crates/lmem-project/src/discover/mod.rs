@@ -31,6 +31,7 @@ pub use packages::{Package, has_cuda as has_kernels};
 pub use remember::Remember;
 pub use unchecked::{NotChecked, Unchecked};
 pub use unmatched::Unmatched;
+pub use walk::has_source;
 
 /// The selection of files on the command line.
 #[derive(Debug, Clone, Default)]

@@ -236,7 +236,7 @@ fn is_package(folder: &Path) -> bool {
 const MAX_LOOKS: usize = 1000;
 
 /// Whether a folder has a `.cu` file among its first entries.
-fn has_source(folder: &Path) -> bool {
+pub fn has_source(folder: &Path) -> bool {
     let entries = WalkDir::new(folder).into_iter().take(MAX_LOOKS).flatten();
     entries.into_iter().any(|entry| entry.file_type().is_file() && has_ending(entry.path(), &["cu"]))
 }

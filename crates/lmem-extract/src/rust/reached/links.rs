@@ -18,6 +18,11 @@ use crate::rust::scan::tokens::{ident, is_mark, split_at_commas};
 /// Limit on nested macros in a path.
 const MAX_MACROS: usize = 16;
 
+/// How often a file of some size may be read: with two paths, the body of a module is read twice, and what is nested in it four
+/// times. A token takes a byte at least.
+const MAX_TIMES: usize = 4;
+const SOME_BYTES: usize = 50_000;
+
 /// Something that a file names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Link {
@@ -80,22 +85,33 @@ impl Folder {
     }
 }
 
+/// What was found in a file so far.
+#[derive(Default)]
+struct Found {
+    links: Vec<Link>,
+    /// How many tokens may still be looked at.
+    tokens_left: usize,
+}
+
 impl Reading<'_> {
     /// What the code of the file names; `None` if it cannot be read as Rust, or only in part.
     pub fn links(&self, text: &str) -> Option<Vec<Link>> {
         let tokens = TokenStream::from_str(&text[code_start(text)..]).ok()?;
         let parent = self.path.parent().unwrap_or(Path::new("")).to_path_buf();
         let folder = Folder { path: parent, below: self.folder.map(str::to_string) };
-        let mut found = Vec::new();
-        self.list(tokens, &folder, 0, &mut found).then_some(found)
+        let tokens_left = MAX_TIMES * text.len().max(SOME_BYTES);
+        let mut found = Found { tokens_left, ..Found::default() };
+        self.list(tokens, &folder, 0, &mut found).then_some(found.links)
     }
 
     /// Whether all was read.
-    fn list(&self, tokens: TokenStream, folder: &Folder, depth: usize, found: &mut Vec<Link>) -> bool {
+    fn list(&self, tokens: TokenStream, folder: &Folder, depth: usize, found: &mut Found) -> bool {
         if depth > MAX_DEPTH {
             return false;
         }
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        let Some(left) = found.tokens_left.checked_sub(tokens.len()) else { return false };
+        found.tokens_left = left;
         let mut is_whole = true;
         // What attributes since the last item say of its path; `None` for what is not constant.
         let mut paths: Vec<Option<String>> = Vec::new();
@@ -122,7 +138,7 @@ impl Reading<'_> {
                         continue;
                     }
                 }
-                (_, Some(name)) if self.names.contains(name) => self.include(&tokens, at, found),
+                (_, Some(name)) if self.names.contains(name) => self.include(&tokens, at, &mut found.links),
                 (TokenTree::Punct(mark), _) if mark.as_char() == ';' => paths.clear(),
                 _ => {}
             }
@@ -138,29 +154,46 @@ impl Reading<'_> {
         at: usize,
         said: &[Option<String>],
         folder: &Folder,
-        found: &mut Vec<Link>,
+        found: &mut Found,
     ) -> Option<(TokenStream, Vec<Folder>)> {
         let name = ident(tokens, at + 1)?;
         let name = name.strip_prefix("r#").unwrap_or(&name).to_string();
         // An inline module has put its own folder into the path already.
-        let paths: Vec<PathBuf> = said.iter().flatten().map(|path| folder.path.join(path)).collect();
+        let place = |path: &String| folder.path.join(path);
         if let Some(TokenTree::Group(body)) = tokens.get(at + 2)
             && body.delimiter() == Delimiter::Brace
         {
+            let (inner, body) = self.inner_attributes(body.stream());
+            let said = || said.iter().chain(&inner);
+            found.links.extend(said().filter(|path| path.is_none()).map(|_| Link::Unknown));
             let own = folder.of_modules().join(name);
-            let folders = paths.into_iter().chain([own]).map(|path| Folder { path, below: None });
-            return Some((body.stream(), folders.collect()));
+            let folders = said().flatten().map(place).chain([own]).map(|path| Folder { path, below: None });
+            return Some((body, folders.collect()));
         }
+        let paths: Vec<PathBuf> = said.iter().flatten().map(place).collect();
         if !is_mark(tokens, at + 2, ';') {
             return None;
         }
-        found.extend(said.iter().filter(|path| path.is_none()).map(|_| Link::Unknown));
-        found.extend(paths.into_iter().map(Link::Named));
+        found.links.extend(said.iter().filter(|path| path.is_none()).map(|_| Link::Unknown));
+        found.links.extend(paths.into_iter().map(Link::Named));
         // Also beside a `path`: that of a `cfg_attr` may not hold.
         let below = folder.of_modules();
-        found.push(Link::Module(below.join(format!("{name}.rs"))));
-        found.push(Link::Module(below.join(&name).join("mod.rs")));
+        found.links.push(Link::Module(below.join(format!("{name}.rs"))));
+        found.links.push(Link::Module(below.join(&name).join("mod.rs")));
         None
+    }
+
+    /// What the attributes `#![…]` at the begin of a module's body say of its path, and the rest of the body.
+    fn inner_attributes(&self, body: TokenStream) -> (Vec<Option<String>>, TokenStream) {
+        let tokens: Vec<TokenTree> = body.into_iter().collect();
+        let mut paths = Vec::new();
+        let mut at = 0;
+        while is_mark(&tokens, at, '#') && is_mark(&tokens, at + 1, '!') {
+            let Some(TokenTree::Group(attribute)) = tokens.get(at + 2) else { break };
+            self.paths_in(attribute.stream(), 0, &mut paths);
+            at += 3;
+        }
+        (paths, tokens.into_iter().skip(at).collect())
     }
 
     /// What an attribute says of the path of a module: `path = "…"`, also in a `cfg_attr`.
@@ -289,6 +322,16 @@ mod tests {
         );
         assert_eq!(named(None, "#[cfg_attr(a, cfg_attr(b, path = \"x\"))] mod c;"), "/w/src/x");
         assert_eq!(named(None, "#[path = $p] mod c;"), "unknown");
+        assert_eq!(named(None, "#[path = $p] mod b { mod c; }"), "unknown");
+        // An attribute of the body counts as one before the module.
+        let inner = |text: &str, path: &str| {
+            let all = links(None, text);
+            assert!(all.contains(&path.to_string()), "{text}: {all:?}");
+        };
+        inner("mod b { #![path = \"q\"] #[path = \"b.txt\"] mod c; }", "/w/src/q/b.txt");
+        inner("mod b { //! of b\n #![cfg_attr(a, path = \"q\")] #[path = \"b.txt\"] mod c; }", "/w/src/q/b.txt");
+        inner("mod b { #![path = \"q\"] mod d { #![path = \"v\"] #[path = \"c\"] mod c; } }", "/w/src/q/v/c");
+        inner("mod b { mod d { #![path = \"../w\"] mod c; } }", "module /w/src/b/../w/c.rs");
         assert_eq!(named(None, "#[path = \"x\"] fn f() {} mod c;"), "");
     }
 
@@ -329,6 +372,9 @@ mod tests {
         assert_eq!(reading.links(&deep(100)).map(|links| links.len()), Some(2));
         assert_eq!(reading.links(&deep(10_000)), None);
         assert_eq!(reading.links("mod \"open"), None);
+        // Each of 40 modules may lie in three places.
+        let twice = "#[path = \"a\"] #[path = \"b\"] mod m { ".repeat(40) + "mod a;" + &"}".repeat(40);
+        assert_eq!(reading.links(&twice), None);
         let concat = "include!(".to_string() + &"concat!(".repeat(100) + "\"a\"" + &")".repeat(101);
         assert_eq!(reading.links(&concat), Some(vec![Link::Unknown]));
     }
