@@ -14,6 +14,9 @@ use crate::outcome::Fault;
 use crate::soft::Format;
 use crate::warp::{Frame, Split, State};
 
+/// What a page of memory costs that is touched for the first time, in warp instructions: it is written in full.
+const PAGE_COST: u64 = 4;
+
 /// How a split continues after an instruction.
 pub(crate) enum Next {
     /// With the next instruction.
@@ -143,7 +146,7 @@ impl<'a> Run<'a> {
         warp.frames[split.frame as usize] = Some(frame);
         warp.splits.push(split);
         let has_time = result?;
-        if self.warp_instructions >= self.launch.limits.warp_instructions {
+        if self.warp_instructions + PAGE_COST * self.memory.pages() >= self.launch.limits.warp_instructions {
             return Err(Stop::Limit);
         }
         Ok(has_time)

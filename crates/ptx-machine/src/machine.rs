@@ -175,7 +175,8 @@ impl Run<'_> {
                 self.memory.set_zero(id);
             }
             let size = variable.ty.bytes() as usize;
-            for (index, value) in &variable.initial {
+            self.memory.fill(id, 0, variable.initial.bytes())?;
+            for (index, value) in variable.initial.others() {
                 let bits = self.initial(value);
                 let bytes = bits.to_le_bytes();
                 let offset = i64::try_from(index.saturating_mul(size as u64)).unwrap_or(i64::MAX);

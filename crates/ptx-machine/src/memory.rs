@@ -219,6 +219,12 @@ pub struct Written {
     pub bytes: Vec<u8>,
 }
 
+/// Limit on pages, each of which takes more than twice its bytes.
+const MAX_PAGES: usize = 1 << 15;
+
+/// The heap of device code, `cudaLimitMallocHeapSize` ("CUDA C++ Programming Guide", "Dynamic Global Memory Allocation").
+const HEAP_BYTES: u64 = 8 << 20;
+
 /// Global memory of a launch, with constants and module variables.
 pub struct Memory {
     regions: BTreeMap<RegionId, Region>,
@@ -229,8 +235,9 @@ pub struct Memory {
     values: Box<dyn Values>,
     /// Regions that are zero until written.
     zeros: HashSet<RegionId>,
-    max_pages: usize,
     allocations: u32,
+    /// Bytes that `malloc` may still give.
+    heap: u64,
     /// The last writer by address, if requested.
     writers: Option<HashMap<u64, Writer, FixedState>>,
 }
@@ -263,7 +270,7 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// Memory without regions, limited to 512 MiB of pages.
+    /// Memory without regions, limited to 128 MiB of pages.
     pub fn new(values: impl Values + 'static) -> Self {
         Self {
             regions: BTreeMap::new(),
@@ -273,8 +280,8 @@ impl Memory {
             tlb: [(u64::MAX, 0); TLB],
             values: Box::new(values),
             zeros: HashSet::new(),
-            max_pages: 1 << 17,
             allocations: 0,
+            heap: HEAP_BYTES,
             writers: None,
         }
     }
@@ -445,9 +452,17 @@ impl Memory {
         self.values.is_zero(variable)
     }
 
+    /// The address of new memory; 0 where the heap has no more. What was freed is not given again.
     pub(crate) fn allocate(&mut self, bytes: u64) -> u64 {
+        let Some(left) = self.heap.checked_sub(bytes) else { return 0 };
+        self.heap = left;
         self.allocations += 1;
         self.region(Origin::Allocated(self.allocations), Some(bytes)).address()
+    }
+
+    /// Pages that were touched.
+    pub(crate) fn pages(&self) -> u64 {
+        self.pages.len() as u64
     }
 
     #[inline]
@@ -469,7 +484,7 @@ impl Memory {
     #[cold]
     fn new_page(&mut self, address: u64, key: u64) -> Result<u32, Fault> {
         let Some((region, _)) = self.locate(address) else { return Err(Fault::NoMemory { address }) };
-        if self.pages.len() >= self.max_pages {
+        if self.pages.len() >= MAX_PAGES {
             return Err(Fault::TooMuchMemory);
         }
         let start = region.id.address();

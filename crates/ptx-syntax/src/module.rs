@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use crate::initial::Initial;
 use crate::words::{Modifier, Opcode, Space, SpecialRegister, Type};
 
 /// An ID: a dense index within a function or module.
@@ -102,8 +103,8 @@ pub struct Variable {
     pub bytes: u64,
     /// The linkage.
     pub linkage: Linkage,
-    /// Initial values by element index; other elements are zero.
-    pub initial: Vec<(u64, InitialValue)>,
+    /// Initial values.
+    pub initial: Initial,
     /// The position in the parameter or return list, if the variable is a parameter.
     pub parameter: Option<ParameterPlace>,
     /// `.ptr .global .align 16` of a kernel parameter.
@@ -141,28 +142,6 @@ pub struct PointerAttribute {
     pub space: Space,
     /// Alignment of the pointee.
     pub align: u32,
-}
-
-/// An element of an initializer.
-#[derive(Debug, Clone, PartialEq)]
-pub enum InitialValue {
-    /// An integer; values above `i64::MAX` keep their bits.
-    Integer(i64),
-    /// The bits of a `0f…` literal.
-    Single(u32),
-    /// The bits of a `0d…` or decimal literal.
-    Double(u64),
-    /// The address of a variable or function.
-    Address {
-        /// The symbol.
-        name: Arc<str>,
-        /// Offset in bytes.
-        offset: i64,
-        /// Whether it is a generic address: `generic(name)`.
-        generic: bool,
-    },
-    /// An element that could not be parsed.
-    Unknown,
 }
 
 /// A `.loc` directive: a source location, and the location where its function was inlined.
@@ -658,12 +637,8 @@ impl Module {
 
     /// Symbols in initializers: functions whose address is in a table.
     pub fn initial_names(&self) -> BTreeSet<&str> {
-        let values = self.variables.iter().flat_map(|variable| &variable.initial);
-        let names = values.filter_map(|(_, value)| match value {
-            InitialValue::Address { name, .. } => Some(&**name),
-            _ => None,
-        });
-        names.collect()
+        let names = self.variables.iter().flat_map(|variable| variable.initial.names());
+        names.map(|name| &**name).collect()
     }
 
     /// Whether a function's address is taken: its name is in a table or is used as a value, so it may be called

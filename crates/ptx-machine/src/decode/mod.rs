@@ -11,8 +11,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use ptx_syntax::{
-    AddressBase, Form, Function, Graph, InitialValue, Instruction, Linkage, Modifier, Module, Opcode, Operand,
-    ParameterPlace, Reg, Space, SpecialRegister, Type, Var, Variable,
+    AddressBase, Form, Function, Graph, Instruction, Linkage, Modifier, Module, Opcode, Operand, ParameterPlace, Reg,
+    Space, SpecialRegister, Type, Var, Variable,
 };
 
 use crate::memory::{CODE_WINDOW, Class};
@@ -203,10 +203,7 @@ fn reachable<'m>(module: &'m Module, kernel: &'m Function) -> Vec<&'m Function> 
 
 /// The functions and variables whose addresses are in a variable's initial value.
 fn named_in(variable: &Variable) -> impl Iterator<Item = &str> {
-    variable.initial.iter().filter_map(|(_, value)| match value {
-        InitialValue::Address { name, .. } => Some(&**name),
-        _ => None,
-    })
+    variable.initial.names().map(|name| &**name)
 }
 
 struct Decoder<'m> {
@@ -554,12 +551,7 @@ impl<'m> Decoder<'m> {
         let mut next = 0;
         while let Some(link) = self.links.get(next) {
             next += 1;
-            let names: Vec<Arc<str>> = (link.variable.initial.iter())
-                .filter_map(|(_, value)| match value {
-                    InitialValue::Address { name, .. } => Some(Arc::clone(name)),
-                    _ => None,
-                })
-                .collect();
+            let names: Vec<Arc<str>> = link.variable.initial.names().cloned().collect();
             for name in names {
                 if let Some(variable) = self.variables.get(&*name).copied() {
                     self.link(variable);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Body, ParseError, Parser};
+use crate::initial::{Initial, InitialValue};
 use crate::lexer::{Kind, Number, parse_number};
 use crate::module::*;
 use crate::words::{Space, Type};
@@ -213,7 +214,7 @@ impl<'a> Parser<'a> {
             extents: Vec::new(),
             bytes: 0,
             linkage: Linkage::Internal,
-            initial: Vec::new(),
+            initial: Initial::default(),
             parameter: None,
             pointer: None,
             line,
@@ -264,7 +265,7 @@ impl<'a> Parser<'a> {
         Some(variable)
     }
 
-    fn initial(&mut self, variable: &Variable) -> Vec<(u64, InitialValue)> {
+    fn initial(&mut self, variable: &Variable) -> Initial {
         // Number of elements that one item of each brace level covers.
         let mut extents = variable.extents.clone();
         if variable.vector > 1 {
@@ -273,7 +274,8 @@ impl<'a> Parser<'a> {
         let steps: Vec<u64> = (1..=extents.len())
             .map(|level| extents[level..].iter().fold(1u64, |product, extent| product.saturating_mul((*extent).max(1))))
             .collect();
-        let mut values = Vec::new();
+        let width = if variable.ty.is_float() { 0 } else { variable.ty.bytes() as usize };
+        let mut values = Initial::default();
         let mut open: Vec<u64> = Vec::new();
         let mut at = 0u64;
         while let Some(token) = self.lexer.peek() {
@@ -299,17 +301,16 @@ impl<'a> Parser<'a> {
                 Kind::Text(text) => {
                     self.lexer.next();
                     for byte in text.bytes() {
-                        values.push((at, InitialValue::Integer(i64::from(byte))));
+                        values.push(at, width, InitialValue::Integer(i64::from(byte)));
                         at = at.saturating_add(1);
                     }
                 }
                 _ => {
-                    values.push((at, self.initial_value()));
+                    values.push(at, width, self.initial_value());
                     at = at.saturating_add(1);
                 }
             }
         }
-        values.retain(|(_, value)| !matches!(value, InitialValue::Integer(0)));
         values
     }
 
