@@ -187,6 +187,10 @@ impl Cache {
         for (kernel, threads) in &overlay.threads {
             part(&format!("{kernel} {threads}"));
         }
+        // What a launch executes is counted. Those in Rust code are not in the unit's text.
+        for launch in &overlay.unit.launches {
+            part(&format!("{} {:?}", launch.kernel, launch.block));
+        }
         part(&self.contents.lock().ok()?.get(&unit).cloned()?);
         Some(Key::of([parts.finish().as_str()]))
     }

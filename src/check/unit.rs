@@ -275,7 +275,7 @@ impl Compilers<'_> {
         self.comparer.remembered(unit, target).or_else(|| {
             let artifacts = self.original_artifacts(unit, target)?;
             Some(match self.cache {
-                Some(_) => Arc::new(Original::of(&artifacts)),
+                Some(_) => Arc::new(Original::of(unit, &artifacts)),
                 None => self.comparer.remember(unit, target, &artifacts),
             })
         })

@@ -208,14 +208,18 @@ fn estimate(
     executed: Option<&Executed>,
     terms: Terms,
 ) -> Option<Estimate> {
+    let executed = executed?;
+    // Blocks of the launch that was counted, if it is one of the program.
+    let terms = Terms { threads: executed.before.threads().or(terms.threads), ..terms };
     let of = |function: &Function| Some(usage(function, resident(function, terms)?));
     let (old, new) = (of(before)?, of(after?)?);
-    estimate::estimate(executed?, old, new, terms.arch)
+    estimate::estimate(executed, old, new, terms.arch)
 }
 
 /// The share of a kernel's time, in thousandths, that its local memory takes. `None` if it was not run.
 pub fn share(kernel: &Function, counts: &Counts, arch: Arch) -> Option<u32> {
-    let occupancy = occupancy(arch.gpu(), kernel.usage.registers, kernel.usage.shared, kernel.threads)?;
+    let threads = counts.threads().or(kernel.threads);
+    let occupancy = occupancy(arch.gpu(), kernel.usage.registers, kernel.usage.shared, threads)?;
     estimate::share(counts, usage(kernel, occupancy), arch)
 }
 

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
+use cuda_syntax::{Launch, Launches};
 use lmem_base::diagnostic::{Applicability, Comparison, Verification};
+use lmem_base::mangling::demangle;
 use lmem_compare::estimate::{Counts, Executed};
-use lmem_compare::{Alone, Compared, Terms, Versions};
+use lmem_compare::{Alone, Compared, SourceLaunch, Terms, Versions};
 use lmem_unit::{Artifacts, TranslationUnit};
 use nv_code::dataflow::cancels_products;
 use nv_code::{PtxModule, PtxasLog};
@@ -44,16 +46,26 @@ pub struct Original {
     inner_lengths: BTreeMap<String, u32>,
     /// Kernels with a stack frame or spills.
     has_local_memory: BTreeSet<String>,
+    /// By kernel, launches in the unit's own text and in Rust code.
+    launches: BTreeMap<String, Vec<SourceLaunch>>,
 }
 
 impl Original {
-    pub fn of(artifacts: &Artifacts) -> Self {
+    pub fn of(unit: &TranslationUnit, artifacts: &Artifacts) -> Self {
         let lengths = artifacts.front_end.inner_lengths();
         let inner_lengths = lengths.into_iter().map(|(name, length)| (canonical(name), length)).collect();
         let functions = Measured::of_log(&PtxasLog::parse(&artifacts.ptxas_log)).functions;
+        let launches = Launches::of_unit(artifacts.compiled_unit(unit));
+        let kernels = functions.iter().filter(|(_, function)| function.is_entry);
+        let launches = kernels.map(|(name, _)| (name.clone(), of_source(launches.known(&demangle(name)))));
+        let launches = launches.filter(|(_, launches)| !launches.is_empty()).collect();
         let has_local_memory = functions.into_iter().filter(|(_, it)| it.is_entry && it.has_local_memory());
         let has_local_memory = has_local_memory.map(|(name, _)| name).collect();
-        Self { ptx: canonical(&artifacts.ptx), inner_lengths, has_local_memory }
+        Self { ptx: canonical(&artifacts.ptx), inner_lengths, has_local_memory, launches }
+    }
+
+    fn launches(&self, kernel: &str) -> &[SourceLaunch] {
+        self.launches.get(kernel).map_or(&[], Vec::as_slice)
     }
 
     /// The length of the shortest array within a variable of a kernel, or of a function that may be inlined into it.
@@ -63,9 +75,14 @@ impl Original {
     }
 }
 
+fn of_source(launches: &[Launch]) -> Vec<SourceLaunch> {
+    let launches = launches.iter().cloned();
+    launches.map(|Launch { grid, block, arguments, .. }| SourceLaunch { grid, block, arguments }).collect()
+}
+
 impl Comparer {
     pub fn remember(&self, unit: &TranslationUnit, target: &Target, artifacts: &Artifacts) -> Arc<Original> {
-        let original = Arc::new(Original::of(artifacts));
+        let original = Arc::new(Original::of(unit, artifacts));
         if let Ok(mut originals) = self.originals.lock() {
             originals.insert(name(unit, target), Arc::clone(&original));
         }
@@ -90,6 +107,7 @@ impl Comparer {
     ) -> Results {
         let after = canonical(after);
         let mut hasher = hasher_of(&[&before.ptx, &after]);
+        hasher.update(format!("{:?}", before.launches).as_bytes());
         threads.iter().for_each(|(kernel, threads)| {
             hasher.update(format!("{kernel} {threads}").as_bytes());
         });
@@ -111,6 +129,7 @@ impl Comparer {
     /// What the kernels with local memory of a unit without edits execute.
     pub fn alone(&self, original: &Original) -> BTreeMap<String, Counts> {
         let mut hasher = hasher_of(&[&original.ptx]);
+        hasher.update(format!("{:?}", original.launches).as_bytes());
         original.has_local_memory.iter().for_each(|kernel| {
             hasher.update(kernel.as_bytes());
         });
@@ -120,9 +139,9 @@ impl Comparer {
         }
         let kernels = original.has_local_memory.iter().take(MOST_KERNELS);
         let counts: BTreeMap<String, Counts> = match Alone::new(&original.ptx) {
-            Some(alone) => {
-                kernels.filter_map(|name| Some((name.clone(), alone.counts(name, Terms::default())?))).collect()
-            }
+            Some(alone) => kernels
+                .filter_map(|name| Some((name.clone(), alone.counts(name, Terms::default(), original.launches(name))?)))
+                .collect(),
             None => BTreeMap::new(),
         };
         if let Ok(mut known) = self.alone.lock() {
@@ -171,7 +190,8 @@ fn compared(before: &Original, after: &str, (threads, may_alias): (&BTreeMap<Str
         let Compared { results: outcome, executed } = match count {
             0..MOST_KERNELS => {
                 let inner_length = before.inner_length(kernel, &all);
-                versions.compare(kernel, Terms { threads: threads.get(kernel).copied(), inner_length, may_alias })
+                let terms = Terms { threads: threads.get(kernel).copied(), inner_length, may_alias };
+                versions.compare_launched(kernel, terms, before.launches(kernel))
             }
             _ => Compared::without_counts(Comparison::NotCompared { why: "too many kernels".to_string() }),
         };
@@ -262,6 +282,16 @@ mod tests {
         assert!(executed.before.issued < executed.after.issued, "{executed:?}");
         assert!(results(&moved).executed.is_empty());
         assert!(matches!(result(&KERNEL.replace("%r1, 3", "%r1, 5")), Comparison::Different { .. }));
+    }
+
+    #[test]
+    fn launches_of_the_program_are_counted() {
+        let launch = SourceLaunch { grid: Some([9, 1, 1]), block: [64, 1, 1], arguments: vec![None, Some(7)] };
+        let launches = BTreeMap::from([("k".to_string(), vec![launch])]);
+        let original = Original { ptx: KERNEL.to_string(), launches, ..Original::default() };
+        let after = KERNEL.replace("mul.lo.s32 %r1, %r1, 3", "add.s32 %r3, %r1, %r1;\nadd.s32 %r1, %r3, %r1");
+        let counts = Comparer::default().results_on(&original, &after, (&BTreeMap::new(), true)).executed["k"].after;
+        assert!(counts.is_launched && counts.grid == 9 && counts.threads() == Some(64), "{counts:?}");
     }
 
     #[test]

@@ -117,20 +117,15 @@ fn proven(edits: &[&str]) -> (Diagnostic, Tally) {
 
 fn proven_within(edits: &[&str], compilations: u64) -> (Diagnostic, Tally) {
     let file = SourceFile::from_text("a.cu", TEXT);
-    let source = Compiler { comparer: Comparer::default(), original: Original::of(&artifacts()) };
+    let source = Compiler { comparer: Comparer::default(), original: Original::of(&unit(&file), &artifacts()) };
     let mut diagnostics = [diagnostic(&file, edits)];
     let tally = prove_with(&source, &file, &mut diagnostics, compilations);
     let [diagnostic] = diagnostics;
     (diagnostic, tally)
 }
 
-fn prove_with(
-    source: &dyn OverlaySource,
-    file: &Arc<SourceFile>,
-    diagnostics: &mut [Diagnostic],
-    compilations: u64,
-) -> Tally {
-    let unit = TranslationUnit {
+fn unit(file: &Arc<SourceFile>) -> TranslationUnit {
+    TranslationUnit {
         name: "a.cu".into(),
         package: None,
         base: ".".into(),
@@ -139,7 +134,16 @@ fn prove_with(
         included_at: None,
         launches: Vec::new(),
         shared: Vec::new(),
-    };
+    }
+}
+
+fn prove_with(
+    source: &dyn OverlaySource,
+    file: &Arc<SourceFile>,
+    diagnostics: &mut [Diagnostic],
+    compilations: u64,
+) -> Tally {
+    let unit = unit(file);
     let toolkit = Toolkit {
         root: PathBuf::new(),
         version: Version { major: 13, minor: 5 },

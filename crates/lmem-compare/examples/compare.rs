@@ -18,7 +18,7 @@ fn main() {
         let compared = versions.compare(kernel, Terms { threads, ..Terms::default() });
         println!("{:7.1} ms {kernel}: {}", start.elapsed().as_secs_f64() * 1e3, compared.results);
         let start = Instant::now();
-        let counts = Alone::new(&before).and_then(|alone| alone.counts(kernel, Terms::default()));
+        let counts = Alone::new(&before).and_then(|alone| alone.counts(kernel, Terms::default(), &[]));
         println!("{:7.1} ms alone {counts:?}", start.elapsed().as_secs_f64() * 1e3);
         if let Some(executed) = compared.executed {
             println!("  before {:?}\n  after  {:?}", executed.before, executed.after);

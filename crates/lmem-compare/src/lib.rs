@@ -6,7 +6,8 @@
 //! reads unwritten memory, or if a version does not execute what the edit changes (`reach.rs`). Then another launch is drawn; the failed one narrows the range of the integers
 //! (`search.rs`).
 //!
-//! The longest of these launches also shows what both versions execute, from which [`estimate`] predicts their time.
+//! What both versions execute, from which [`estimate`] predicts their time, is counted in a launch of the program if host code shows
+//! one (`search/launched.rs`), else in the longest of these launches.
 //!
 //! Comparing and estimating take a third of the processor time of the compilations that they follow: 21 of 67 seconds for
 //! the 85 edited units of the test crate `labelled` on one architecture; 1.7 of
@@ -41,7 +42,7 @@ use ptx_syntax::{Module, Operand, SpecialRegister};
 use search::Search;
 
 pub use alone::Alone;
-pub use search::{Buffer, LargeLaunch, Pointer, Terms};
+pub use search::{Buffer, LargeLaunch, Pointer, SourceLaunch, Terms};
 
 /// What running both versions of a kernel showed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +87,11 @@ impl Versions {
 
     /// Compares both versions of a kernel.
     pub fn compare(&self, kernel: &str, terms: Terms) -> Compared {
+        self.compare_launched(kernel, terms, &[])
+    }
+
+    /// The same; what both execute is counted in one of the program's own launches, if one is known.
+    pub fn compare_launched(&self, kernel: &str, terms: Terms, launches: &[SourceLaunch]) -> Compared {
         let not_compared = |why: &str| Compared::without_counts(Comparison::NotCompared { why: why.to_string() });
         let programs = (Program::new(&self.before, kernel), Program::new(&self.after, kernel));
         let (Ok(before), Ok(after)) = programs else { return not_compared("the kernel cannot be read") };
@@ -100,7 +106,7 @@ impl Versions {
         if reads_clock(&self.before, &before) || reads_clock(&self.after, &after) {
             return not_compared("`%clock`");
         }
-        search::run(Search::new([&self.before, &self.after], &before, &after, terms))
+        search::run(Search::new([&self.before, &self.after], &before, &after, terms).launched(launches))
     }
 
     /// A launch of a kernel that is large enough to be timed on a GPU.

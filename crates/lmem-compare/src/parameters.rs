@@ -87,6 +87,12 @@ impl Parameters {
         self.pointers.iter().map(|part| Origin::Parameter(number_of(*part)))
     }
 
+    /// By part of `integers`: the argument of a call with these arguments, if it is a number.
+    pub fn given(&self, arguments: &[Option<i64>]) -> Vec<Option<i64>> {
+        let given = |part: &Part| arguments.get(part.parameter).copied().flatten().filter(|_| part.offset == 0);
+        self.integers.iter().map(given).collect()
+    }
+
     /// Whether there are bytes of unknown kind.
     pub fn has_rest(&self) -> bool {
         !self.rest.is_empty()

@@ -64,6 +64,8 @@ pub(crate) struct Recipe {
     pub rest: Rest,
     pub block: [u32; 3],
     pub grid: [u32; 3],
+    /// Blocks of the grid that are run.
+    pub blocks: u64,
 }
 
 /// A pointer that is another one, or near it. Pointers are numbers of `Parameters::pointers`.

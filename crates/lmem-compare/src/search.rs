@@ -11,6 +11,7 @@ mod around;
 mod both;
 mod bounds;
 mod large;
+mod launched;
 mod original;
 mod recipes;
 mod shape;
@@ -33,6 +34,7 @@ use crate::recipe::{Recipe, Rest, Spread};
 
 pub(crate) use large::large_launch;
 pub use large::{Buffer, LargeLaunch, Pointer};
+pub use launched::SourceLaunch;
 use original::Reason;
 use shape::Shape;
 
@@ -86,6 +88,8 @@ pub(crate) struct Search<'a> {
     constants: Rc<Constants>,
     reach: Reach,
     terms: Terms,
+    /// Launches of the kernel in the source.
+    launches: &'a [SourceLaunch],
     shape: Shape,
     /// Warp instructions executed so far.
     work: u64,
@@ -124,8 +128,20 @@ pub(crate) fn run(mut search: Search<'_>) -> Compared {
 pub(crate) fn alone(mut search: Search<'_>) -> Option<Counts> {
     search.settle().ok()?;
     search.widen();
-    let recipe = search.longest()?;
-    search.counted_in(0, &recipe, &Elements::default())
+    let longest = search.longest();
+    let counted = search.counted_launch(longest)?;
+    search.counted_in(0, &counted, &Elements::default())
+}
+
+/// A launch whose instructions are counted.
+struct Counted {
+    recipe: Recipe,
+    /// Blocks of the program's grid; 0 if it is not known.
+    blocks: u64,
+    /// Threads of the program's blocks, if they are not those of the recipe.
+    threads: Option<u64>,
+    /// Whether it is a launch of the program.
+    is_launched: bool,
 }
 
 impl<'a> Search<'a> {
@@ -142,6 +158,7 @@ impl<'a> Search<'a> {
             constants: Rc::new(Constants::of(modules[0], before)),
             reach: Reach::new(modules, before, after),
             terms,
+            launches: &[],
             shape,
             work: 0,
             unreached: 0,
@@ -160,12 +177,19 @@ impl<'a> Search<'a> {
     }
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
     /// Looks for launches that execute what has changed, instead of those of [`Search::new`].
     pub fn reaching(self, reach: Reach) -> Self {
         Self { reach, ..self }
     }
 
+    /// Counts what the program's own launches execute.
+    pub fn launched(self, launches: &'a [SourceLaunch]) -> Self {
+        Self { launches, ..self }
+    }
+}
+
+impl Search<'_> {
     /// The launch with the most work among a few that have random values, as the one that an edit is judged by. Launches
     /// like those that are known to be valid count only if no other is: their values are of few kinds.
     fn longest(&mut self) -> Option<Recipe> {
@@ -266,26 +290,32 @@ impl Search<'_> {
         }
         match (&results, longest) {
             (Comparison::NotCompared { .. }, _) | (_, None) => Compared::without_counts(results),
-            (_, Some((_, recipe))) => Compared { results, executed: self.counted(&recipe) },
+            (_, Some((_, recipe))) => {
+                let counted = self.counted_launch(Some(recipe));
+                Compared { results, executed: counted.and_then(|counted| self.counted(&counted)) }
+            }
         }
     }
 
     /// What both versions execute in one of the launches that were compared. The one with the most work is run again
     /// for this, as counting accesses takes time.
-    fn counted(&self, recipe: &Recipe) -> Option<Executed> {
+    fn counted(&self, counted: &Counted) -> Option<Executed> {
         let elements = Elements::default();
-        let [before, after] = [0, 1].map(|version| self.counted_in(version, recipe, &elements));
+        let [before, after] = [0, 1].map(|version| self.counted_in(version, counted, &elements));
         Some(Executed { before: before?, after: after? })
     }
 
     /// What the original (0) or the edited version (1) executes in a launch.
-    fn counted_in(&self, version: usize, recipe: &Recipe, elements: &Elements) -> Option<Counts> {
+    fn counted_in(&self, version: usize, counted: &Counted, elements: &Elements) -> Option<Counts> {
         let (module, program) = (self.modules[version], [self.before, self.after][version]);
-        let (mut launch, mut memory) = self.prepared(recipe, elements);
+        let (mut launch, mut memory) = self.prepared(&counted.recipe, elements);
         launch.limits.count_accesses = true;
         launch.limits.warp_instructions = LAUNCH_LIMIT * HOPELESS;
         let outcome = program.run(&launch, &mut memory);
-        (outcome.end == End::Completed).then(|| Counts::of(module, program, &launch, &outcome))
+        let counts = Counts::of(module, program, &launch, &outcome);
+        let block_warps = counted.threads.map_or(counts.block_warps, |threads| threads.div_ceil(32));
+        let counts = Counts { grid: counted.blocks, is_launched: counted.is_launched, block_warps, ..counts };
+        (outcome.end == End::Completed).then_some(counts)
     }
 
     /// A description of a launch and its result.

@@ -480,6 +480,8 @@ impl Run<'_> {
             list.sort_unstable();
             list.dedup();
         }
+        let ([x, y, z], warp) = (self.at.block, self.at.warp);
+        self.local_lines.extend(local.iter().map(|word| (x, y, z, warp, *word)));
         if access.space != Space::Const {
             self.lines.extend(global.iter().map(|sector| sector / 4));
         }

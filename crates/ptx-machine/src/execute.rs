@@ -110,6 +110,9 @@ impl<'a> Run<'a> {
                 let count = &mut self.blocks[frame.code as usize][number as usize];
                 count.warps += 1;
                 count.threads += u64::from(split.mask.count_ones());
+                if let Some((_, own)) = self.warps.get_mut(block.first_warp + warp_index) {
+                    own[frame.code as usize][number as usize] += 1;
+                }
                 split.pc += 1;
                 continue;
             }

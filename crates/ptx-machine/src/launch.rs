@@ -58,6 +58,8 @@ pub struct Limits {
     pub unwritten: u8,
     /// Value of registers that nothing wrote: compilers leave a value that does not matter to chance.
     pub unset: u8,
+    /// Blocks that are run: the first ones of the grid. Those that wait for others then wait forever.
+    pub blocks: u64,
     /// Whether to count sectors, lines and passes of memory accesses, which takes time.
     pub count_accesses: bool,
 }
@@ -73,6 +75,7 @@ impl Default for Limits {
             turn: 400_000,
             unwritten: UNWRITTEN,
             unset: 0,
+            blocks: u64::MAX,
             count_accesses: false,
         }
     }

@@ -45,6 +45,8 @@ pub(crate) struct BlockState {
     pub shared_written: Vec<u64>,
     pub warps: Vec<Warp>,
     pub gates: Vec<Gate>,
+    /// Where the counts of its first warp stand in [`Run::warps`].
+    pub first_warp: usize,
 }
 
 /// State of a run.
@@ -57,8 +59,12 @@ pub(crate) struct Run<'a> {
     pub links: Vec<u64>,
     pub blocks: Vec<Vec<BlockCount>>,
     pub accesses: Vec<Vec<AccessCount>>,
+    /// What each warp executed, if accesses are counted.
+    pub warps: Vec<(u32, Vec<Vec<u32>>)>,
     /// Lines of global memory that were accessed, if accesses are counted.
     pub lines: HashSet<u64>,
+    /// The same for local memory, by block, warp and word.
+    pub local_lines: HashSet<(u32, u32, u32, u32, u64)>,
     pub events: Events,
     pub warp_instructions: u64,
     pub thread_instructions: u64,
@@ -96,7 +102,9 @@ impl Program {
                 .filter(|_| counts)
                 .map(|code| vec![AccessCount::default(); code.instructions])
                 .collect(),
+            warps: Vec::new(),
             lines: HashSet::new(),
+            local_lines: HashSet::new(),
             events: Events::default(),
             warp_instructions: 0,
             thread_instructions: 0,
@@ -114,7 +122,9 @@ impl Program {
             events: run.events,
             blocks: run.blocks,
             accesses: run.accesses,
+            warps: run.warps,
             global_lines: run.lines.len() as u64,
+            local_lines: run.local_lines.len() as u64,
             warp_instructions: run.warp_instructions,
             thread_instructions: run.thread_instructions,
             printed: run.printed,
@@ -206,11 +216,12 @@ impl Run<'_> {
     fn grid(&mut self) -> Result<(), End> {
         let [x, y, z] = self.launch.grid.map(u64::from);
         let mut waiting: std::collections::VecDeque<BlockState> = std::collections::VecDeque::new();
+        let all = (x * y * z).min(self.launch.limits.blocks);
         let mut next = 0u64;
         loop {
             // New blocks start first, as hardware runs many at a time; the limit bounds memory.
-            let mut block = if next < x * y * z && waiting.len() < 64 {
-                let number = if self.launch.limits.reversed { x * y * z - 1 - next } else { next };
+            let mut block = if next < all && waiting.len() < 64 {
+                let number = if self.launch.limits.reversed { all - 1 - next } else { next };
                 let id = [number % x, number / x % y, number / x / y].map(|extent| extent as u32);
                 next += 1;
                 self.new_block(id)
@@ -276,6 +287,12 @@ impl Run<'_> {
             warp
         });
         let warps: Vec<Warp> = warps.collect();
+        let first_warp = self.warps.len();
+        if self.launch.limits.count_accesses {
+            let number = id.iter().zip(self.launch.grid).rev().fold(0, |number, (at, extent)| number * extent + at);
+            let none: Vec<Vec<u32>> = program.codes.iter().map(|code| vec![0; code.blocks]).collect();
+            self.warps.extend(warps.iter().map(|_| (number, none.clone())));
+        }
         let bytes = (program.dynamic_shared + u64::from(self.launch.dynamic_shared)).max(program.shared_bytes) as usize;
         BlockState {
             id,
@@ -283,6 +300,7 @@ impl Run<'_> {
             shared_written: vec![0; bytes.div_ceil(64)],
             warps,
             gates: vec![Gate::default(); 16],
+            first_warp,
         }
     }
 

@@ -14,8 +14,13 @@ pub struct Outcome {
     pub blocks: Vec<Vec<BlockCount>>,
     /// Accesses by function and instruction. Empty unless [`crate::Limits::count_accesses`] is set.
     pub accesses: Vec<Vec<AccessCount>>,
+    /// What each warp executed: the number of its block, and how often it entered each block of `blocks`. Counted like
+    /// `accesses`.
+    pub warps: Vec<(u32, Vec<Vec<u32>>)>,
     /// Distinct lines of 128 bytes of global memory that all accesses touch together. Counted like `accesses`.
     pub global_lines: u64,
+    /// Distinct lines of local memory that warps touch, summed. Counted like `accesses`.
+    pub local_lines: u64,
     /// Instructions executed by warps.
     pub warp_instructions: u64,
     /// Instructions executed by threads.

@@ -100,13 +100,30 @@ fn product_of_matrices() {
         (0..n * n).map(|at| (0..n).map(|k| a[at / n * n + k] * b[k * n + at % n]).sum::<f32>()).collect();
     assert_eq!(floats_at(&mut memory, 2, n * n), expected);
     assert!(outcome.accesses[0].iter().any(|access| access.sectors > 0));
+    let blocks: Vec<u32> = outcome.warps.iter().map(|(block, _)| *block).collect();
+    assert_eq!(blocks, [0, 0, 1, 1, 2, 2, 3, 3]);
+    let entered = |executed: &Vec<Vec<u32>>| u64::from(executed[0][0]);
+    assert_eq!(outcome.warps.iter().map(|(_, executed)| entered(executed)).sum::<u64>(), outcome.blocks[0][0].warps);
+}
+
+#[test]
+fn some_blocks_of_a_grid() {
+    let mut launch = Launch::new(3, 64);
+    launch.limits.blocks = 2;
+    let (outcome, mut memory) = run("histogram", launch, &[vec![0; 777], vec![0; 64]], &[777]);
+    assert_eq!(outcome.end, End::Completed);
+    assert_eq!(ints_at(&mut memory, 1, 1), [2 * 777]);
 }
 
 #[test]
 fn local_arrays_with_computed_indices() {
     let input: Vec<i32> = (0..40).map(|i| i * i % 19).collect();
-    let (outcome, mut memory) = run("ring", Launch::new(1, 32), &[ints(&input), vec![]], &[40, 3]);
+    let mut launch = Launch::new(1, 32);
+    launch.limits.count_accesses = true;
+    let (outcome, mut memory) = run("ring", launch, &[ints(&input), vec![]], &[40, 3]);
     assert_eq!((outcome.end, outcome.events), (End::Completed, ptx_machine::Events::default()));
+    // All of its 8 words.
+    assert_eq!(outcome.local_lines, 8);
     let expected = (0..32).map(|thread| (0..40).filter(|i| (input[*i as usize] + thread) & 7 == 3).sum::<i32>());
     assert_eq!(ints_at(&mut memory, 1, 32), expected.collect::<Vec<_>>());
     let (outcome, _) = run("ring", Launch::new(1, 32), &[ints(&input), vec![]], &[40, 9]);

@@ -25,6 +25,11 @@ pub struct Launch {
     pub threads: u32,
     /// Number of block dimensions.
     pub axes: usize,
+    /// The dimensions of the block, and of the grid if they are constant.
+    pub block: [u32; 3],
+    pub grid: Option<[u32; 3]>,
+    /// The arguments that are integer constants.
+    pub arguments: Vec<Option<i64>>,
     /// The launch up to its arguments: `scan<<<grid, 256>>>`.
     pub span: Span,
 }
@@ -70,7 +75,8 @@ impl Launches {
             (Some(block), Some(threads)) => {
                 let axes = block.iter().rposition(|axis| *axis != 1).unwrap_or(0) + 1;
                 let span = launch.span.clone();
-                self.known.entry(kernel.clone()).or_default().push(Launch { kernel, threads, axes, span });
+                let launch = Launch { kernel, threads, axes, block, grid: None, arguments: Vec::new(), span };
+                self.known.entry(launch.kernel.clone()).or_default().push(launch);
             }
             _ => _ = self.unknown.insert(kernel),
         }
@@ -115,6 +121,11 @@ impl Launches {
             true => self.all(kernel)?.iter().min_by_key(|launch| launch.threads),
             false => self.largest(kernel),
         }
+    }
+
+    /// The launches of a kernel whose block size is known; there may be others.
+    pub fn known(&self, kernel: &str) -> &[Launch] {
+        self.known.get(base_name(kernel)).map_or(&[], Vec::as_slice)
     }
 
     /// The largest number of block dimensions in known launches.
@@ -201,6 +212,28 @@ mod tests {
             let host = format!("void h(float* a, int n) {{ k<<<(n + BLOCK - 1) / BLOCK, {block}, 0, 0>>>(a, n); }}");
             assert_eq!(threads(&host, "k"), Some(expected), "{block}");
         }
+    }
+
+    #[test]
+    fn grids_and_arguments_that_are_constant_are_read() {
+        let host = "template <class F> void bench(F f) { f(); }\nvoid h(float* a, int m) {\n\
+            const int n = 1 << 16;\nbench([&] { k<<<n / BLOCK, BLOCK>>>(a, n - 1); });\n\
+            k<<<dim3(n / 32, 4), dim3(32, 8)>>>(a, m);\nk<<<m, 64>>>(a, -3);\nt<4><<<2, {8, 4, 2}>>>(nullptr); }";
+        let launches = launches(&format!("{KERNELS}{host}"), &[]);
+        let read = |kernel| {
+            let known = launches.known(kernel).iter();
+            known.map(|launch| (launch.grid, launch.block, launch.arguments.clone())).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            read("k"),
+            [
+                (Some([256, 1, 1]), [256, 1, 1], vec![None, Some(65535)]),
+                (Some([2048, 4, 1]), [32, 8, 1], vec![None, None]),
+                (None, [64, 1, 1], vec![None, Some(-3)]),
+            ]
+        );
+        assert_eq!(read("ns::t<4>"), [(Some([2, 1, 1]), [8, 4, 2], vec![None])]);
+        assert!(read("q").is_empty());
     }
 
     #[test]

@@ -15,11 +15,20 @@ use crate::types;
 /// Limit on chains of variables that are initialized with other variables.
 const MAX_STEPS: usize = 8;
 
-/// Threads per block, and the number of dimensions.
+/// Extents of a block or a grid.
 #[derive(Clone, Copy)]
-struct Block {
-    threads: i64,
+struct Extents {
+    each: [i64; 3],
+    /// Their product, and the number of dimensions.
+    product: i64,
     axes: usize,
+}
+
+impl Extents {
+    fn counts(self) -> Option<[u32; 3]> {
+        let [x, y, z] = self.each.map(|extent| u32::try_from(extent).ok().filter(|extent| *extent > 0));
+        Some([x?, y?, z?])
+    }
 }
 
 pub(super) struct Reader<'a> {
@@ -40,11 +49,12 @@ impl<'a> Reader<'a> {
             let parts: Vec<Node<'a>> = configuration.named_children().collect();
             launches.add_shared(kernel, parts.get(2).map_or(DynamicShared::Bytes(0), |bytes| self.bytes(*bytes)));
             match parts.get(1).and_then(|block| self.block(*block)) {
-                Some((threads, axes)) => launches
-                    .known
-                    .entry(kernel.to_string())
-                    .or_default()
-                    .extend(span.map(|span| Launch { kernel: kernel.to_string(), threads, axes, span })),
+                Some((threads, axes, block)) => {
+                    let grid = parts.first().and_then(|grid| self.product(*grid, MAX_STEPS)?.counts());
+                    let (kernel, arguments) = (kernel.to_string(), self.arguments(*node));
+                    let all = launches.known.entry(kernel.clone()).or_default();
+                    all.extend(span.map(|span| Launch { kernel, threads, axes, block, grid, arguments, span }));
+                }
                 None => _ = launches.unknown.insert(kernel.to_string()),
             }
         }
@@ -106,14 +116,21 @@ impl<'a> Reader<'a> {
         false
     }
 
-    /// The block size of an expression: an integer or a `dim3`.
-    fn block(&self, expression: Node<'a>) -> Option<(u32, usize)> {
-        let block = self.product(expression, MAX_STEPS)?;
-        let threads = u32::try_from(block.threads).ok().filter(|threads| (1..=MAX_BLOCK_THREADS).contains(threads))?;
-        Some((threads, block.axes))
+    /// The arguments of a launch that are integer constants.
+    fn arguments(&self, call: Node<'a>) -> Vec<Option<i64>> {
+        let arguments = call.field(Field::Arguments).into_iter().flat_map(|all| all.children().collect::<Vec<_>>());
+        let arguments = arguments.filter(|child| child.is_named() && !child.is_extra());
+        arguments.map(|argument| self.value(argument, MAX_STEPS)).collect()
     }
 
-    fn product(&self, expression: Node<'a>, steps: usize) -> Option<Block> {
+    /// The block size of an expression, an integer or a `dim3`: threads, dimensions and their extents.
+    fn block(&self, expression: Node<'a>) -> Option<(u32, usize, [u32; 3])> {
+        let block = self.product(expression, MAX_STEPS)?;
+        let threads = u32::try_from(block.product).ok().filter(|threads| (1..=MAX_BLOCK_THREADS).contains(threads))?;
+        Some((threads, block.axes, block.counts()?))
+    }
+
+    fn product(&self, expression: Node<'a>, steps: usize) -> Option<Extents> {
         let steps = steps.checked_sub(1)?;
         match expression.kind() {
             Kind::Identifier => match self.variable(expression, self.tree.slice(expression))? {
@@ -135,24 +152,25 @@ impl<'a> Reader<'a> {
             Kind::ArgumentList | Kind::InitializerList | Kind::ParameterList => {
                 let values = expression.children().filter(|child| child.is_named() && !child.is_extra());
                 let values: Vec<i64> = values.take(4).map(|value| self.value(value, steps)).collect::<Option<_>>()?;
-                let threads = values.iter().try_fold(1i64, |product, value| product.checked_mul(*value))?;
+                let product = values.iter().try_fold(1i64, |product, value| product.checked_mul(*value))?;
                 let last = values.iter().rposition(|value| *value != 1).unwrap_or(0);
-                Some(Block { threads, axes: (last + 1).min(3) })
+                let each = [0, 1, 2].map(|axis| values.get(axis).copied().unwrap_or(1));
+                Some(Extents { each, product, axes: (last + 1).min(3) })
             }
             _ => self.line(expression, steps),
         }
     }
 
     /// A one-dimensional block size, given as an integer.
-    fn line(&self, expression: Node<'a>, steps: usize) -> Option<Block> {
-        let threads = self.value(expression, steps)?;
-        Some(Block { threads, axes: 1 })
+    fn line(&self, expression: Node<'a>, steps: usize) -> Option<Extents> {
+        let product = self.value(expression, steps)?;
+        Some(Extents { each: [product, 1, 1], product, axes: 1 })
     }
 
     /// The third part of `<<<grid, block, bytes>>>`.
     fn bytes(&self, expression: Node<'a>) -> DynamicShared {
         let bytes = self.product(expression, MAX_STEPS).filter(|value| value.axes == 1);
-        let bytes = bytes.and_then(|value| u64::try_from(value.threads).ok());
+        let bytes = bytes.and_then(|value| u64::try_from(value.product).ok());
         bytes.map_or(DynamicShared::Unknown, DynamicShared::Bytes)
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use lmem_base::gpu::WARP;
 use ptx_machine::{Launch, Outcome, Program};
 use ptx_syntax::{Function, Graph, Instruction, Modifier, Module, Opcode, Reg, Space, Type};
 use serde::{Deserialize, Serialize};
@@ -53,15 +54,43 @@ pub struct Counts {
     pub load_depth: u64,
     /// The same for local memory.
     pub local_depth: u64,
+    /// Blocks of the program's grid; 0 if it is not known. Not summed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub grid: u64,
+    /// Whether they are counts of the program's launch: its blocks, and those of its arguments that are known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_launched: bool,
+    /// Warps of a block, 0 if they are not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub block_warps: u64,
+    /// `chain`, `load_depth` and `local_depth`, were all warps of a block as slow as its slowest.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub slowest_chain: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub slowest_loads: u64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub slowest_local: u64,
+    /// Distinct lines of local memory that warps touch, summed; the rest of a frame takes no cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub touched_lines: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Counts {
     pub(crate) fn of(module: &Module, program: &Program, launch: &Launch, outcome: &Outcome) -> Self {
         let threads: u32 = launch.block.iter().product();
-        let blocks: u32 = launch.grid.iter().product();
+        let blocks = launch.grid.iter().fold(1u64, |blocks, extent| blocks.saturating_mul(u64::from(*extent)));
+        let blocks = blocks.min(launch.limits.blocks);
+        let block_warps = u64::from(threads.div_ceil(32));
         let mut counts = Self {
-            warps: u64::from(threads.div_ceil(32)) * u64::from(blocks),
+            warps: block_warps * blocks,
+            block_warps,
             missed_lines: outcome.global_lines,
+            touched_lines: outcome.local_lines,
             ..Self::default()
         };
         for ((name, blocks), accesses) in program.functions().zip(&outcome.blocks).zip(&outcome.accesses) {
@@ -84,7 +113,56 @@ impl Counts {
                 }
             }
         }
+        counts.add_slowest(module, program, outcome);
         counts
+    }
+
+    /// Threads of a block, rounded up to whole warps, if the program's launch is known.
+    pub fn threads(&self) -> Option<u32> {
+        let warps = u32::try_from(self.block_warps).ok().filter(|warps| *warps > 0 && self.grid > 0)?;
+        warps.checked_mul(WARP)
+    }
+
+    /// What the warps of each block wait for.
+    pub(super) fn slowest(&self) -> Chain {
+        match self.slowest_chain {
+            0 => Chain { cycles: self.chain, loads: self.load_depth, local: self.local_depth },
+            cycles => Chain { cycles, loads: self.slowest_loads, local: self.slowest_local },
+        }
+    }
+
+    /// Adds what the slowest warp of each block waits for, in which the chains of its instructions count.
+    fn add_slowest(&mut self, module: &Module, program: &Program, outcome: &Outcome) {
+        let chains: Vec<Vec<Chain>> = program
+            .functions()
+            .map(|name| {
+                let Some(function) = module.functions.iter().find(|function| &*function.name == name) else {
+                    return Vec::new();
+                };
+                let bodies = Graph::new(function).blocks.into_iter();
+                let body = |start: u32, end: u32| function.instructions.get(start as usize..end as usize);
+                bodies.map(|block| body(block.start, block.end).map(Chain::of).unwrap_or_default()).collect()
+            })
+            .collect();
+        let mut slowest: HashMap<u32, Chain> = HashMap::new();
+        for (block, executed) in &outcome.warps {
+            let mut all = Chain::default();
+            for (times, chain) in executed.iter().zip(&chains).flat_map(|(times, chains)| times.iter().zip(chains)) {
+                let times = u64::from(*times);
+                all.cycles += times * chain.cycles;
+                all.loads += times * chain.loads;
+                all.local += times * chain.local;
+            }
+            let known = slowest.entry(*block).or_default();
+            if all.cycles > known.cycles {
+                *known = all;
+            }
+        }
+        for chain in slowest.values() {
+            self.slowest_chain += chain.cycles * self.block_warps;
+            self.slowest_loads += chain.loads * self.block_warps;
+            self.slowest_local += chain.local * self.block_warps;
+        }
     }
 
     /// Adds the instructions of a function, whose blocks were executed so many times by warps.
@@ -218,13 +296,13 @@ fn latency(instruction: &Instruction) -> u64 {
 /// The longest chain of dependent instructions of a block, and of loads in it. A load waits for the last store to its space, as what is
 /// stored to local memory is mostly read back.
 #[derive(Debug, Clone, Copy, Default)]
-struct Chain {
+pub(super) struct Chain {
     /// In tenths.
-    cycles: u64,
+    pub cycles: u64,
     /// Loads of global memory that wait for each other.
-    loads: u64,
+    pub loads: u64,
     /// Loads of local memory that wait for each other.
-    local: u64,
+    pub local: u64,
 }
 
 impl Chain {

@@ -86,6 +86,7 @@ impl Search<'_> {
         });
         let mut launch = Launch::new(1, 1);
         (launch.grid, launch.block) = (recipe.grid, recipe.block);
+        launch.limits.blocks = recipe.blocks;
         launch.dynamic_shared = if self.shape.has_dynamic_shared { SHARED } else { 0 };
         launch.parameters = self.parameters.bytes(&mut memory, recipe);
         (launch, memory)

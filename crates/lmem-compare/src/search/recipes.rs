@@ -71,6 +71,7 @@ impl Search<'_> {
             rest: self.rest,
             block,
             grid,
+            blocks: u64::MAX,
         }
     }
 
