@@ -6,6 +6,7 @@ mod axes;
 mod block;
 pub(super) mod columns;
 pub mod declaration;
+mod initial;
 mod residency;
 mod rows;
 mod section;
