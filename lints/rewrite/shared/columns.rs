@@ -39,7 +39,10 @@ impl PrivateVariable {
         if let Some(initializer) = declared.initializer {
             let lines = match zero(tree, &declared, initializer) {
                 Some(zero) => vec![fill(tree, &declared, &name, threads, zero)?],
-                None => first_values(tree, &declared, &name, threads)?,
+                None => {
+                    let element = |element: &str| format!("{name}[{element}][{}]", threads.own);
+                    first_values(tree, &declared, &element)?
+                }
             };
             edits.push(after_declaration(tree, &declared, &lines)?);
         }

@@ -4,20 +4,19 @@ use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::identifiers::{fresh, occurrences};
 use cuda_syntax::{SyntaxTree, types};
 
-use super::declaration::{BlockThreads, Declared};
+use super::declaration::Declared;
 
 /// More values come from a table.
 const MOST_ASSIGNED: usize = 8;
 /// The longest list that is written again.
 const MOST_LISTED: usize = 64;
 
-/// The statements that give a column the values of an initializer list: `column[0][x] = 5;`, a loop for equal values and
+/// The statements that give the elements `of_index` the values of an initializer list: `w[0][x] = 5;`, a loop for equal values and
 /// for the zeros behind the list, or one over a table of constants. `None` for anything but a row of numbers.
 pub(super) fn first_values(
     tree: &SyntaxTree,
     declared: &Declared<'_>,
-    name: &str,
-    threads: &BlockThreads<'_>,
+    of_index: &dyn Fn(&str) -> String,
 ) -> Option<Vec<String>> {
     let [extent] = declared.extents.as_slice() else { return None };
     let type_text = tree.slice(declared.statement.field(Field::Type)?);
@@ -35,9 +34,9 @@ pub(super) fn first_values(
         return None;
     }
     let size = tree.value_of(*extent).and_then(|size| usize::try_from(size).ok());
-    let (extent, own) = (tree.slice(*extent), threads.own);
+    let extent = tree.slice(*extent);
     let fill = |first: usize, value: &str| {
-        format!("for (int element = {first}; element < {extent}; ++element) {name}[element][{own}] = {value};")
+        format!("for (int element = {first}; element < {extent}; ++element) {} = {value};", of_index("element"))
     };
     let texts: Vec<&str> = values.iter().map(|value| tree.slice(*value).trim()).collect();
     if occurrences(extent, "element").next().is_some() {
@@ -51,7 +50,7 @@ pub(super) fn first_values(
         let constants = format!("static constexpr {type_text} {table}[{extent}] = {{{}}};", texts.join(", "));
         return Some(vec![constants, fill(0, &format!("{table}[element]"))]);
     }
-    let assigned = texts.iter().enumerate().map(|(at, text)| format!("{name}[{at}][{own}] = {text};"));
+    let assigned = texts.iter().enumerate().map(|(at, text)| format!("{} = {text};", of_index(&at.to_string())));
     let rest = (size != Some(texts.len())).then(|| fill(texts.len(), "0"));
     Some(assigned.chain(rest).collect())
 }

@@ -7,6 +7,7 @@ mod block;
 pub(super) mod columns;
 pub mod declaration;
 mod initial;
+mod leaders;
 mod residency;
 mod rows;
 mod section;
@@ -55,6 +56,9 @@ pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggesti
     }
     if let Some(shown) = shows_one_thread(cx, &variable) {
         return keep_for_one_thread(cx, object, &variable, Some(&shown));
+    }
+    if let Some(suggestion) = keep_for_leaders(cx, object, &variable) {
+        return Some(suggestion);
     }
     let layouts = [Layout::Columns, Layout::Rows];
     layouts.into_iter().find_map(|layout| keep_laid_out(cx, object, &variable, layout))
@@ -163,6 +167,33 @@ fn keep_for_one_thread(
     let rewrite = Rewrite::new(applicability, edits).within_kernel(true);
     let title = format!("move `{name}` to shared memory ({} per block: one thread uses it){open}", room(size));
     Some(rewrite.suggestion(title))
+}
+
+/// An array that one thread of each warp, or of each row of the block, alone uses: a row for each of these threads.
+fn keep_for_leaders(cx: &LintContext<'_>, object: &StackObject, variable: &PrivateVariable) -> Option<Suggestion> {
+    if !variable.is_of_kernel {
+        return None;
+    }
+    let (rows, own, leaders, threads) = match axes(cx, true) {
+        1 => {
+            let period = variable.threads_of_leader()?;
+            let block = Block::of(cx, variable, &|_| false).filter(Block::is_certain)?;
+            let rows = block.threads.div_ceil(period);
+            (rows, format!("threadIdx.x / {period}"), format!("one thread of {period}"), block.assumed())
+        }
+        2 if variable.is_of_leaders_of_rows() => {
+            let launch = cx.unit.launch(cx.frame)?;
+            let rows = block::rows_of(cx, variable)?;
+            (rows, "threadIdx.y".to_string(), "one thread of each row".to_string(), Some(launch.threads))
+        }
+        _ => return None,
+    };
+    let size = room_for(cx, whole_bytes(cx, object, variable)?, rows, Layout::Columns)?;
+    let name = object.variable.as_ref()?.name.split('.').next()?;
+    let rows = BlockThreads { count: &rows.to_string(), own: &own };
+    let edits = variable.rows_of_leaders(object, &rows, &argument_of(cx, variable))?;
+    let rewrite = Rewrite::new(Applicability::MaybeIncorrect, edits).within_kernel(true).threads(threads);
+    Some(rewrite.suggestion(format!("move `{name}` to shared memory ({} per block: {leaders} uses it)", room(size))))
 }
 
 /// The variable, if it is in the kernel's own frame and no pointer to it is stored.
