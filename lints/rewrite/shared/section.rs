@@ -27,7 +27,31 @@ pub(super) fn fixed_axes(tree: &SyntaxTree, statement: Node<'_>) -> [bool; 3] {
     for (expression, value) in known_values(tree, statement) {
         note_index(tree, expression, value, &mut fixed);
     }
+    fixed[0] |= is_behind_macro_of_leader(tree, statement);
     fixed
+}
+
+/// Whether a macro that stands alone as the condition around a statement is true for the first thread of its axis alone:
+/// `if (LEADER)`.
+fn is_behind_macro_of_leader(tree: &SyntaxTree, statement: Node<'_>) -> bool {
+    let is_leader = |around: Node<'_>, inner: Node<'_>| {
+        let clause = around.field(Field::Condition).filter(|_| around.field(Field::Consequence) == Some(inner))?;
+        let condition = clause.without_parentheses();
+        let only = condition.named_child(0).filter(|_| condition.named_child_count() == 1).unwrap_or(condition);
+        let compiled =
+            tree.compiled().compiled(tree.text(), only.byte_range()).filter(|_| only.kind() == Kind::Identifier)?;
+        let text: String = compiled.split_whitespace().collect();
+        Some(matches!(text.as_str(), "(threadIdx.x==0)" | "(!threadIdx.x)" | "(0==threadIdx.x)"))
+    };
+    let mut inner = statement;
+    for around in statement.ancestors().skip(1) {
+        match around.kind() {
+            Kind::FunctionDefinition | Kind::LambdaExpression => return false,
+            Kind::IfStatement if is_leader(around, inner).unwrap_or(false) => return true,
+            _ => inner = around,
+        }
+    }
+    false
 }
 
 /// Expressions that the conditions before and around a statement leave one value.
@@ -216,6 +240,10 @@ mod tests {
             ("if (threadIdx.x) return; float w[4]; f(w);", 1),
             ("if (threadIdx.x > 0 || threadIdx.y >= 1) return; float w[4]; f(w);", 2),
             ("if (threadIdx.x < 1) { float w[4]; f(w); }", 1),
+            ("\n#define LEADER (threadIdx.x == 0)\nif (LEADER) { for (;;) { float w[4]; f(w); } }", 1),
+            ("\n#define LEADER (threadIdx.x == 0 || n)\nif (LEADER) { float w[4]; f(w); }", 0),
+            ("\n#define LEADER (threadIdx.x == 0)\nif (!LEADER) { float w[4]; f(w); }", 0),
+            ("\n#define LEADER (threadIdx.x == 0)\nif (LEADER) f(0); else { float w[4]; f(w); }", 0),
             // Several threads.
             ("if (threadIdx.x + threadIdx.y == 1) { float w[4]; f(w); }", 0),
             ("if (threadIdx.x - threadIdx.y == 0) { float w[4]; f(w); }", 0),
