@@ -56,7 +56,7 @@ use nv_code::dataflow::TripCount;
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::large_array::{IN_PIECES, exceeds_registers};
-use crate::rewrite::{insertion, memcpy, shared, unroll};
+use crate::rewrite::{insertion, memcpy, shared, unroll, untried};
 
 pub(crate) static LINT: Lint = Lint {
     name: "rolled_loop",
@@ -98,7 +98,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let finding = insertion::suggestions(object).into_iter().fold(finding, |finding, it| finding.suggest(Some(it)));
     let flagged = if matches!(walk, Walk::Loop) { unroll::suggestion_with_flag(object) } else { None };
     let finding = finding.suggest(suggestion).suggest(flagged);
-    Some(finding.suggest(shared::suggestion(cx, object)))
+    Some(finding.suggest(shared::suggestion(cx, object)).or_untried(|| untried::reason(cx, object)))
 }
 
 /// The kind of loop over the array.

@@ -46,7 +46,7 @@ use lmem_base::level::Level;
 use lmem_frame::{Address, StackObject, StackObjectKind};
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
-use crate::rewrite::{component, shared, unroll};
+use crate::rewrite::{component, shared, unroll, untried};
 
 pub(crate) static LINT: Lint = Lint {
     name: "vector_reinterpret",
@@ -82,7 +82,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     });
     let unrolled = if is_walked { unroll::suggestion(object) } else { None };
     let finding = finding.suggest(component::suggestion(object)).suggest(unrolled);
-    Some(finding.suggest(shared::suggestion(cx, object)))
+    Some(finding.suggest(shared::suggestion(cx, object)).or_untried(|| untried::reason(cx, object)))
 }
 
 /// Whether any object may be accessed as a type: the types of bytes, under their usual names.

@@ -112,6 +112,33 @@ pub fn has_room(cx: &LintContext<'_>, bytes: u64) -> bool {
     bound.or(least).is_some_and(|threads| room_for(cx, bytes, threads, Layout::Columns).is_some())
 }
 
+/// What keeps a variable out of shared memory, beside the way in which it is used.
+pub fn obstacle(cx: &LintContext<'_>, object: &StackObject) -> Option<String> {
+    if !cx.frame.is_entry || object.function.is_some() {
+        return Some("it is in the frame of a function that is not inlined".to_string());
+    }
+    if object.escapes().iter().any(|escape| matches!(escape.kind, EscapeKind::Stored)) {
+        return Some("a pointer to it is stored".to_string());
+    }
+    let variable = own_variable(cx, object)?;
+    if must_be_resident(cx) {
+        return Some("shared memory could keep blocks that wait for each other from being resident".to_string());
+    }
+    if has_dynamic_shared_memory(cx) {
+        return Some("the kernel uses dynamic shared memory, beside which room is not certain".to_string());
+    }
+    if cx.unit.launches().dynamic_shared(&cx.frame.name).is_none() {
+        return Some("a launch's dynamic shared memory is not known".to_string());
+    }
+    let fits = |threads: u32| room_for(cx, object.bytes, threads, Layout::Columns).is_some();
+    let threads = Block::of(cx, &variable, &fits).map(|block| block.threads);
+    let threads = threads.or_else(|| USUAL_THREADS.into_iter().min()).filter(|threads| !fits(*threads))?;
+    let taken = cx.frame.usage.shared + cx.unit.launches().dynamic_shared(&cx.frame.name).unwrap_or(0);
+    let beside = if taken > 0 { format!(" beside the {} in use", room(taken)) } else { String::new() };
+    let size = room(object.bytes.saturating_mul(u64::from(threads)));
+    Some(format!("shared memory has no room for {size} ({threads} threads){beside}"))
+}
+
 /// Whether the variable is a stack that is better off in local memory, at every block size.
 pub fn is_resident_stack(cx: &LintContext<'_>, object: &StackObject) -> bool {
     let bytes = own_variable(cx, object).filter(|_| is_stack(object)).and_then(|own| whole_bytes(cx, object, &own));
