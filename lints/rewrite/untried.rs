@@ -29,6 +29,9 @@ fn in_source(object: &StackObject) -> Option<String> {
         return Some("its declaration is not in the text of the code that accesses it".to_string());
     };
     let name = tree.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
+    if variable.name.rsplit('.').next() != Some(tree.slice(name)) {
+        return Some("a macro declares it".to_string());
+    }
     // A member's declaration is no statement of a function.
     let function = enclosing_function(name)?;
     let body = function.field(Field::Body)?;
