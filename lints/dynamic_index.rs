@@ -75,7 +75,7 @@ use nv_code::dataflow::Provenance;
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
 use crate::large_array::{IN_PIECES, exceeds_registers};
 use crate::rewrite::select::{FORMS, worth::SELECT_ELEMENTS};
-use crate::rewrite::{bits, component, insertion, ring_order, select, shared, static_table};
+use crate::rewrite::{bits, component, insertion, ring_order, select, shared, static_table, unroll, untried};
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_index",
@@ -105,9 +105,10 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let finding = in_order.fold(finding, |finding, suggestion| finding.suggest(Some(suggestion)));
     // If variables share memory, the machine code does not tell which of them is constant.
     let finding = finding.suggest(static_table::suggestion(object)).suggest(component::suggestion(object));
+    let finding = finding.suggest(unroll::suggestion_for_walks(object));
     let finding =
         FORMS.iter().fold(finding.suggest(shared), |finding, form| finding.suggest(select::suggestion(object, *form)));
-    Some(finding.suggest(of_some_block))
+    Some(finding.suggest(of_some_block).or_untried(|| untried::reason(cx, object)))
 }
 
 /// If the index to blame is uniform and another one is not, says so: one word does not hold for both.

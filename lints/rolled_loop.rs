@@ -36,7 +36,8 @@
 //! that the bound is not beyond the array: `min(n, 16)`, a `return` for larger ones, an earlier loop that accesses an
 //! element in each round. A condition on a sum of thread indices and
 //! multiples of the counter counts as a bound if the sum rises and cannot overflow. Where the counter is used behind the
-//! loop, where the bound changes in it, or where the body counts, the extent is a second condition. A flag replaces `break`
+//! loop, where the bound changes in it, or where the body counts, the extent is a second condition. Where the start is
+//! known at run time only, but the index of the first round is constant, a second counter has that condition. A flag replaces `break`
 //! where that is the last statement of its round, and the counter is used in the loop alone. `memcpy` and `memset` of a run-time length
 //! become guarded loops only if the other side has elements of the same type. If unrolling does not help, a kernel's
 //! own array may be moved to shared memory, with one column per thread: see `dynamic_index`.
@@ -55,7 +56,7 @@ use nv_code::dataflow::TripCount;
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::large_array::{IN_PIECES, exceeds_registers};
-use crate::rewrite::{insertion, memcpy, shared, unroll};
+use crate::rewrite::{insertion, memcpy, shared, unroll, untried};
 
 pub(crate) static LINT: Lint = Lint {
     name: "rolled_loop",
@@ -97,7 +98,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let finding = insertion::suggestions(object).into_iter().fold(finding, |finding, it| finding.suggest(Some(it)));
     let flagged = if matches!(walk, Walk::Loop) { unroll::suggestion_with_flag(object) } else { None };
     let finding = finding.suggest(suggestion).suggest(flagged);
-    Some(finding.suggest(shared::suggestion(cx, object)))
+    Some(finding.suggest(shared::suggestion(cx, object)).or_untried(|| untried::reason(cx, object)))
 }
 
 /// The kind of loop over the array.

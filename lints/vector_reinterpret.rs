@@ -46,7 +46,7 @@ use lmem_base::level::Level;
 use lmem_frame::{Address, StackObject, StackObjectKind};
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
-use crate::rewrite::{component, shared};
+use crate::rewrite::{component, shared, unroll, untried};
 
 pub(crate) static LINT: Lint = Lint {
     name: "vector_reinterpret",
@@ -80,7 +80,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         true => "select the component without an index and extract the part with shifts or intrinsics",
         false => "load and store the vector as a whole and unpack it into an array with constant indices",
     });
-    Some(finding.suggest(component::suggestion(object)).suggest(shared::suggestion(cx, object)))
+    let unrolled = if is_walked { unroll::suggestion(object) } else { None };
+    let finding = finding.suggest(component::suggestion(object)).suggest(unrolled);
+    Some(finding.suggest(shared::suggestion(cx, object)).or_untried(|| untried::reason(cx, object)))
 }
 
 /// Whether any object may be accessed as a type: the types of bytes, under their usual names.

@@ -93,6 +93,8 @@ impl Claim {
                 quotes_figures: finding.quotes_figures,
                 local_share: None,
                 most_share: None,
+                rejected: Vec::new(),
+                untried: finding.untried,
             }),
             package: about.unit.package.clone(),
         }

@@ -19,6 +19,8 @@ pub struct Finding {
     pub notes: Vec<String>,
     pub help: Vec<String>,
     pub suggestions: Vec<Suggestion>,
+    /// Why there are no suggestions.
+    pub untried: Option<String>,
     pub variable: Option<String>,
     pub variable_type: Option<String>,
     pub uniformity: Option<Uniformity>,
@@ -87,6 +89,14 @@ impl Finding {
     pub fn suggest(mut self, suggestion: Option<Suggestion>) -> Self {
         self.suggestions.extend(suggestion.filter(|suggestion| !suggestion.edits.is_empty()));
         self
+    }
+}
+
+impl Finding {
+    /// Where nothing is suggested, says why.
+    pub fn or_untried(self, reason: impl FnOnce() -> Option<String>) -> Self {
+        let untried = if self.suggestions.is_empty() { reason() } else { None };
+        Self { untried, ..self }
     }
 }
 

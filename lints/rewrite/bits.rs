@@ -3,6 +3,7 @@
 //!
 //! Reading an element becomes a shift and a mask, writing one an `|=` or `&=` of its bit. Each index is evaluated where
 //! and as often as before. An index outside the array was undefined, and so is a shift by more bits than there are.
+//! Integers that are only assigned 0, 1 and conditions are such flags too.
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Assignment, Field, Kind, Node};
@@ -25,19 +26,45 @@ const INTEGERS: [(i64, &str, &str); 2] = [(32, "unsigned", "u"), (64, "unsigned 
 pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     let variable = private_variable(object).filter(|_| object.escapes().is_empty())?;
     let name = object.variable.as_ref()?.name.clone();
-    let (edits, bits) = edits(&variable)?;
-    let rewrite = Rewrite::new(Applicability::MachineApplicable, edits);
+    let Packed { edits, bits, is_of_integers } = edits(&variable)?;
+    let applicability = if is_of_integers { Applicability::MaybeIncorrect } else { Applicability::MachineApplicable };
+    let rewrite = Rewrite::new(applicability, edits);
     let rewrite = rewrite.within_kernel(variable.is_of_kernel).keeping_loops(true);
     Some(rewrite.suggestion(format!("keep `{name}` as the bits of a {bits}-bit integer")))
 }
 
-/// The edits, and the number of bits of the integer.
-fn edits(variable: &PrivateVariable) -> Option<(Vec<Edit>, i64)> {
+/// Types whose arrays may hold flags beside `bool`.
+const FLAG_TYPES: [&str; 13] = [
+    "int",
+    "unsigned",
+    "unsigned int",
+    "short",
+    "unsigned short",
+    "char",
+    "signed char",
+    "unsigned char",
+    "int8_t",
+    "uint8_t",
+    "uint16_t",
+    "int32_t",
+    "uint32_t",
+];
+
+struct Packed {
+    edits: Vec<Edit>,
+    /// The number of bits of the integer.
+    bits: i64,
+    /// Whether the flags were integers.
+    is_of_integers: bool,
+}
+
+fn edits(variable: &PrivateVariable) -> Option<Packed> {
     let tree = &*variable.tree;
     let declared = declared(tree, variable.offset)?;
     let type_node = declared.statement.field(Field::Type)?;
     let elements = declared.elements(tree)?;
-    let is_of_flags = tree.slice(type_node) == "bool" && !declared.is_of_pointers;
+    let integer = Some(tree.slice(type_node)).filter(|name| FLAG_TYPES.contains(name));
+    let is_of_flags = (tree.slice(type_node) == "bool" || integer.is_some()) && !declared.is_of_pointers;
     let (bits, type_text, suffix) = INTEGERS.into_iter().find(|(bits, ..)| (1..=*bits).contains(&elements))?;
     let starts_at_zero = match declared.initializer {
         Some(initializer) => zero(tree, &declared, initializer).is_some(),
@@ -46,7 +73,7 @@ fn edits(variable: &PrivateVariable) -> Option<(Vec<Edit>, i64)> {
     if !is_of_flags || !starts_at_zero {
         return None;
     }
-    let flags = Flags { tree, name: tree.slice(declared.name), one: format!("1{suffix}") };
+    let flags = Flags { tree, name: tree.slice(declared.name), one: format!("1{suffix}"), integer };
     let mut edits = flags.declaration(&declared, type_node, type_text)?;
     let root = tree.root()?;
     let element = |used: &Use| {
@@ -62,7 +89,7 @@ fn edits(variable: &PrivateVariable) -> Option<(Vec<Edit>, i64)> {
     for element in elements {
         edits.extend(flags.element(element)?);
     }
-    Some((edits, bits))
+    Some(Packed { edits, bits, is_of_integers: integer.is_some() })
 }
 
 /// Whether no function with effects is called while the statement that has an element computes: the integer is read
@@ -82,6 +109,8 @@ struct Flags<'t> {
     name: &'t str,
     /// The lowest bit, as a literal of the integer's type.
     one: String,
+    /// The type of flags that are no `bool`.
+    integer: Option<&'t str>,
 }
 
 impl Flags<'_> {
@@ -131,17 +160,21 @@ impl Flags<'_> {
         let (start, end) = match is_condition(element) {
             true if has_parentheses() => (format!("{} >> {open}", self.name), format!("{close} & 1")),
             true => (format!("({} >> {open}", self.name), format!("{close} & 1)")),
-            false => (format!("(({} >> {open}", self.name), format!("{close} & 1) != 0)")),
+            false => match self.integer {
+                Some(integer) => (format!("({integer})({} >> {open}", self.name), format!("{close} & 1)")),
+                None => (format!("(({} >> {open}", self.name), format!("{close} & 1) != 0)")),
+            },
         };
         self.around(element, index, &start, element.end_byte(), &end)
     }
 
     /// `seen |= 1u << index;`
     fn assigned(&self, element: Node<'_>, index: Node<'_>, value: Node<'_>) -> Option<Vec<Edit>> {
-        let Self { tree, name, one } = self;
+        let Self { tree, name, one, .. } = self;
         let (open, close) = parentheses(index);
         let end = value.end_byte();
         match tree.slice(value) {
+            _ if !self.is_flag(value) => None,
             "true" | "1" => self.around(element, index, &format!("{name} |= {one} << {open}"), end, close),
             "false" | "0" => {
                 self.around(element, index, &format!("{name} &= ~({one} << {open}"), end, &format!("{close})"))
@@ -174,7 +207,7 @@ impl Flags<'_> {
         value: Node<'_>,
         assignment: Node<'_>,
     ) -> Option<Vec<Edit>> {
-        let Self { tree, name, one } = self;
+        let Self { tree, name, one, .. } = self;
         let outer = Assignment::of(assignment.parent()?)?;
         let is_taken = outer.right() == Some(assignment) && is_number(tree, outer.left()?);
         let (open, close) = parentheses(index);
@@ -193,13 +226,13 @@ impl Flags<'_> {
 
     /// `seen |= (value ? 1u : 0u) << index;`: the value is evaluated before the index, as in the assignment.
     fn changed(&self, element: Node<'_>, index: Node<'_>, value: Node<'_>, operator: &str) -> Option<Vec<Edit>> {
-        let Self { tree, name, one } = self;
+        let Self { tree, name, one, .. } = self;
         let is_fit = is_number(tree, value) && occurrences(tree.slice(index), name).next().is_none();
         let zero = one.replacen('1', "0", 1);
         let (open, close) = parentheses(index);
         let shifted = |set: &str, unset: &str| format!(" ? {set} : {unset}) << {open}{}{close}", tree.slice(index));
         let (before, behind) = match operator {
-            "|=" => (format!("{name} |= (("), format!("){}", shifted(one, &zero))),
+            "|=" if self.is_flag(value) => (format!("{name} |= (("), format!("){}", shifted(one, &zero))),
             // A number takes part with its lowest bit, as `true` has no other.
             "&=" => (format!("{name} &= ~(((("), format!(") & 1){})", shifted(&zero, one))),
             // Any other number than 0 and 1 would leave a flag set.
@@ -211,6 +244,11 @@ impl Flags<'_> {
             tree.insertion(value.end_byte(), &behind)?,
         ];
         Some(edits.into())
+    }
+
+    /// Whether a flag keeps nothing else of a value: a `bool` does so by its type.
+    fn is_flag(&self, value: Node<'_>) -> bool {
+        self.integer.is_none() || matches!(self.tree.slice(value), "0" | "1") || is_condition_text(value)
     }
 
     /// Replaces what stands before and behind an index, up to `end`.
@@ -264,7 +302,7 @@ mod tests {
         let text = format!("{head}{body}\n}}\n");
         let tree = Rc::new(SyntaxTree::example("a.cu", &text));
         let offset = head.len() + occurrences(body, "seen").next()?;
-        let (edits, _) = edits(&PrivateVariable::at(&tree, offset)?)?;
+        let Packed { edits, .. } = edits(&PrivateVariable::at(&tree, offset)?)?;
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
         Some(edited.strip_prefix(head)?.strip_suffix("\n}\n")?.to_string())
     }
@@ -309,6 +347,18 @@ mod tests {
                 "unsigned seen = 0; out[0] = (seen |= 1u << n, true); \
                  seen = (((seen &= ~(1u << n), false)) != 0) ? seen | 1u << 0 : seen & ~(1u << 0);",
             ),
+            // Integers that are only flags.
+            (
+                "int seen[24] = {0}; if (seen[n]) ++n; seen[n] = 1; seen[n + 1] = 0; out[0] += seen[n % 24] << 2;",
+                "unsigned seen = 0; if (seen >> n & 1) ++n; seen |= 1u << n; seen &= ~(1u << (n + 1)); \
+                 out[0] += (int)(seen >> (n % 24) & 1) << 2;",
+            ),
+            (
+                "unsigned char seen[40] = {}; seen[n] = in[n] > 3; seen[n] |= !n; seen[n] &= in[0]; auto x = seen[0];",
+                "unsigned long long seen = 0; seen = (in[n] > 3) ? seen | 1ull << n : seen & ~(1ull << n); \
+                 seen |= ((!n) ? 1ull : 0ull) << n; seen &= ~((((in[0]) & 1) ? 0ull : 1ull) << n); \
+                 auto x = (unsigned char)(seen >> 0 & 1);",
+            ),
             // The value's own index has another element of the array.
             (
                 "bool seen[8] = {}; seen[seen[n] ? 1 : 2] = true;",
@@ -324,7 +374,21 @@ mod tests {
         for body in [
             "bool seen[65] = {}; seen[n] = true;",
             "bool seen[4][4] = {}; seen[n][n] = true;",
-            "int seen[8] = {}; seen[n] = 1;",
+            // Integers that may have other values, or are asked for their type.
+            "int seen[8] = {}; seen[n] = 2;",
+            "int seen[8] = {}; seen[n] = in[n];",
+            "int seen[8] = {}; seen[n] = in[n] & 1;",
+            "int seen[8] = {}; seen[n]++;",
+            "int seen[8] = {}; seen[n] += 1;",
+            "int seen[8] = {}; seen[n] |= in[n];",
+            "int seen[8] = {}; seen[n] ^= in[n];",
+            "int seen[8] = {1}; seen[n] = 0;",
+            "int seen[8] = {}; seen[n] = -1;",
+            "int seen[8] = {}; out[0] = take(seen[n]);",
+            "int seen[8] = {}; int* p = &seen[n]; *p = 1;",
+            "int seen[8] = {}; atomicAdd(&seen[n], 1);",
+            "long seen[8] = {}; seen[n] = 1;",
+            "float seen[8] = {}; seen[n] = 1;",
             "volatile bool seen[8] = {}; seen[n] = true;",
             "bool seen[8] = {true}; seen[n] = true;",
             // Used as a whole, or by reference.

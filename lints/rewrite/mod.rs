@@ -22,5 +22,6 @@ pub mod shared;
 pub mod sroa;
 pub mod static_table;
 pub mod unroll;
+pub mod untried;
 
 pub use edits::Rewrite;

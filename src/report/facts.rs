@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use lmem_base::diagnostic::{Diagnostic, KernelInstance, Label, Location, Severity, Suggestion};
+use lmem_base::diagnostic::{Diagnostic, KernelInstance, Label, Location, Rejected, Severity, Suggestion};
 use lmem_base::source::Span;
 use lmem_base::words::plural;
 
@@ -34,6 +34,19 @@ pub(super) fn notes_for_people(diagnostic: &Diagnostic) -> Vec<String> {
     let figures = Figures::new(kernels(diagnostic), None).text().filter(|_| !is_below);
     let facts = with_cost(figures, diagnostic).into_iter().chain(loads(diagnostic));
     facts.chain(diagnostic.notes.iter().cloned()).collect()
+}
+
+/// Why edits are not shown, beside what the notes say of them.
+pub(super) fn rejections(diagnostic: &Diagnostic) -> Vec<String> {
+    let Some(evidence) = &diagnostic.evidence else { return Vec::new() };
+    let is_told = |rejected: &&Rejected| {
+        let tried = format!("({})", rejected.reason);
+        diagnostic.notes.iter().any(|note| note.starts_with("tried and rejected") && note.contains(&tried))
+    };
+    let rejected = evidence.rejected.iter().filter(|rejected| !is_told(rejected));
+    let rejected = rejected.map(|rejected| format!("not shown: {} ({})", rejected.title, rejected.reason));
+    let untried = evidence.untried.iter().filter(|_| diagnostic.suggestions.is_empty()).cloned();
+    rejected.chain(untried).collect()
 }
 
 /// Figures and costs, in one line where both have room in it.

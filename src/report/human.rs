@@ -41,7 +41,7 @@ fn left_out(count: usize) -> String {
 /// One diagnostic with its help, followed by an empty line.
 pub(super) fn text(diagnostic: &Diagnostic, cx: &Context) -> String {
     let excerpts = Excerpts::new(&spans(diagnostic), cx.width.saturating_sub(GUTTER).max(MIN_WIDTH));
-    let mut text = part(&shown(diagnostic, &excerpts, cx.columns()), &excerpts, cx.color);
+    let mut text = part(&shown(diagnostic, &excerpts, cx), &excerpts, cx.color);
     if let Some(file) = diagnostic.primary.as_ref().filter(|label| label.span.is_whole_file()) {
         text = with_file(&text, &file.span.file.display);
     }
@@ -92,7 +92,8 @@ fn spans(diagnostic: &Diagnostic) -> Vec<&Span> {
     diagnostic.primary.iter().chain(&diagnostic.secondary).map(|label| &label.span).collect()
 }
 
-fn shown(diagnostic: &Diagnostic, excerpts: &Excerpts, columns: usize) -> Shown<usize> {
+fn shown(diagnostic: &Diagnostic, excerpts: &Excerpts, cx: &Context) -> Shown<usize> {
+    let columns = cx.columns();
     let level = match diagnostic.severity {
         Severity::Note => Level::Note,
         Severity::Warning => Level::Warning,
@@ -102,7 +103,10 @@ fn shown(diagnostic: &Diagnostic, excerpts: &Excerpts, columns: usize) -> Shown<
     let primary = primary.filter_map(|label| mark(label, LabelStyle::Primary, excerpts));
     let secondary = diagnostic.secondary.iter();
     let secondary = secondary.filter_map(|label| mark(label, style(label, &diagnostic.secondary), excerpts));
-    let notes = facts::notes_for_people(diagnostic);
+    let mut notes = facts::notes_for_people(diagnostic);
+    if cx.full {
+        notes.extend(facts::rejections(diagnostic));
+    }
     let notes = notes.iter().map(|note| wrapped(&clean(note), columns, NOTE_LEAD, "")).collect();
     let name = clean(diagnostic.code.name()).into_owned();
     let lead = facts::severity_word(diagnostic.severity).len() + name.len() + "[]: ".len();

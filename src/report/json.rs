@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use lmem_base::diagnostic::{
     Applicability, BaselineTally, Code, Diagnostic, Evidence, FlagOrigin, Footprint, KernelInstance, Label,
-    LocalAccess, PartitionTally, Report, Severity, SinceTally, Suggestion, Suppression, Uniformity, VerifiedKernel,
+    LocalAccess, PartitionTally, Rejected, Report, Severity, SinceTally, Suggestion, Suppression, Uniformity,
+    VerifiedKernel,
 };
 use lmem_base::gpu::Arch;
 use lmem_base::inert::without_commands;
@@ -420,6 +421,12 @@ pub(super) struct LmemFields<'a> {
     flags: Option<FlagOrigin>,
     fingerprint: String,
     suggestions: Vec<LmemSuggestion<'a>>,
+    /// Edits that are not shown, with the reason of each.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    rejected: &'a [Rejected],
+    /// Why no edit was tried, if none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    untried: Option<&'a str>,
 }
 
 /// A suggestion, in addition to rustc's form of it.
@@ -473,6 +480,8 @@ impl<'a> LmemFields<'a> {
             quotes_figures: false,
             local_share: None,
             most_share: None,
+            rejected: Vec::new(),
+            untried: None,
         };
         let Code::Lint(lint) = diagnostic.code else { return None };
         let evidence = diagnostic.evidence.as_ref().unwrap_or(NOTHING);
@@ -491,6 +500,8 @@ impl<'a> LmemFields<'a> {
             flags: evidence.flags(),
             fingerprint,
             suggestions: diagnostic.suggestions.iter().map(LmemSuggestion::new).collect(),
+            rejected: &evidence.rejected,
+            untried: evidence.untried.as_deref().filter(|_| diagnostic.suggestions.is_empty()),
         })
     }
 }

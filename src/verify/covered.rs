@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
+use cuda_syntax::identifiers::identifiers;
 use lmem_base::diagnostic::{Diagnostic, Edit, Suggestion, Verification, VerifiedKernel};
 use lmem_base::source::Span;
 
@@ -27,6 +28,10 @@ pub(super) fn share(diagnostics: &mut [Diagnostic], are_of_one: AreOfOne<'_>) {
         })
         .collect();
     for (index, suggestion) in shared {
+        let left = left_to_compiler(&diagnostics[index], &suggestion).map(str::to_string);
+        diagnostics[index]
+            .notes
+            .extend(left.map(|name| format!("with this edit, the compiler keeps `{name}` in registers")));
         diagnostics[index].suggestions = vec![suggestion];
     }
 }
@@ -70,6 +75,15 @@ fn covering(diagnostic: &Diagnostic, other: &Diagnostic) -> Option<Suggestion> {
     });
     let verification = Verification { kernels: kernels.collect::<Option<Vec<_>>>()? };
     ends_all(&verification).then(|| Suggestion { verification: Some(verification), ..theirs.clone() })
+}
+
+/// The variable of a finding, if the edit names others and none of its parts has this one.
+fn left_to_compiler<'d>(diagnostic: &'d Diagnostic, suggestion: &Suggestion) -> Option<&'d str> {
+    let name = diagnostic.evidence.as_ref()?.variable.as_deref()?;
+    let is_in = |text: &str| identifiers(text).any(|word| word == name);
+    let is_edited = suggestion.edits.iter().any(|edit| is_in(edit.span.text()) || is_in(&edit.replacement));
+    let is_plain = identifiers(name).next() == Some(name);
+    (is_plain && suggestion.title.contains('`') && !is_in(&suggestion.title) && !is_edited).then_some(name)
 }
 
 /// Whether no local memory is left.

@@ -46,11 +46,15 @@ pub fn keep_true_everywhere(diagnostics: &mut [Diagnostic], subjects: &Subjects<
     let mut dropped = Vec::new();
     for diagnostic in diagnostics {
         let place = super::place(diagnostic);
-        diagnostic.suggestions.retain(|suggestion| {
-            let unfit = unfit(suggestion, subjects);
-            dropped.extend(unfit.map(|unfit| (place.clone(), unfit)));
-            unfit.is_none()
-        });
+        for suggestion in std::mem::take(&mut diagnostic.suggestions) {
+            match unfit(&suggestion, subjects) {
+                Some(unfit) => {
+                    diagnostic.reject(&suggestion.title, unfit);
+                    dropped.push((place.clone(), unfit));
+                }
+                None => diagnostic.suggestions.push(suggestion),
+            }
+        }
     }
     dropped
 }

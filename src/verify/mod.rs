@@ -201,6 +201,7 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
             }
             Verdict::Refuted(fault) => {
                 tally.refuted.push((place(diagnostic), fault.clone()));
+                diagnostic.reject(&suggestion.title, &fault);
                 // For a placeholder, the programmer may choose a better value than the one that was tried.
                 let is_chosen = suggestion.applicability == Applicability::HasPlaceholders;
                 if !is_chosen || fault.is_of_any_block() {

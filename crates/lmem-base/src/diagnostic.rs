@@ -489,6 +489,19 @@ pub struct Evidence {
     /// would else cost more than its time.
     #[serde(default)]
     pub most_share: Option<u32>,
+    /// Edits that are not shown.
+    #[serde(default)]
+    pub rejected: Vec<Rejected>,
+    /// Why no edit was tried, if none was.
+    #[serde(default)]
+    pub untried: Option<String>,
+}
+
+/// An edit that is not shown, and why.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Rejected {
+    pub title: String,
+    pub reason: String,
 }
 
 impl Evidence {
@@ -542,6 +555,16 @@ pub struct Diagnostic {
 const USUALLY_ENDED: u32 = 640;
 
 impl Diagnostic {
+    /// Notes that an edit is not shown. What a number in its title stands for is of no interest any more.
+    pub fn reject(&mut self, title: &str, reason: impl std::fmt::Display) {
+        let Some(evidence) = &mut self.evidence else { return };
+        let title = title.split("; replace ").next().unwrap_or_default();
+        let rejected = Rejected { title: title.to_string(), reason: reason.to_string() };
+        if !evidence.rejected.contains(&rejected) {
+            evidence.rejected.push(rejected);
+        }
+    }
+
     /// What the tool itself has to say: a remark on a run, a file or a setting, which is no finding of a lint.
     pub fn of_tool(severity: Severity, name: &'static str, message: impl Into<String>) -> Self {
         Self::new(severity, Code::Tool(name), message)

@@ -66,7 +66,7 @@ impl Inserted {
         let walks = walks(object);
         let rest: Vec<&Access> =
             object.accesses.iter().filter(|access| !walks.iter().any(|walk| walk.holds(object, access))).collect();
-        let loops = index_loops(object, rest.iter().copied())?;
+        let loops = index_loops(object, rest.iter().copied(), &|_| false)?;
         let (mut edits, mut is_within_kernel, mut rounds) = (Vec::new(), true, None);
         for walk in &walks {
             let (edit, steps) = walk.edit(&loops, object.elements())?;

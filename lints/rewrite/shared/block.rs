@@ -99,6 +99,25 @@ impl Block {
     }
 }
 
+/// The most rows that the two-dimensional blocks of a kernel have, if all its launches say that: `dim3(32, ROWS)`.
+pub fn rows_of(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<u32> {
+    let launches = cx.unit.launches().all(&cx.frame.name).filter(|_| cx.unit.has_all_launches(cx.frame))?;
+    let rows = |launch: &Launch| {
+        let written = launch.block_text();
+        let inner = written.strip_prefix("dim3").unwrap_or(written).trim().strip_prefix(['(', '{'])?;
+        let parts = split_at_commas(inner.strip_suffix([')', '}'])?);
+        let [columns, rows] = parts.as_slice() else { return None };
+        let value = |text: &str| {
+            let text = text.trim();
+            let is_known = text.parse::<u32>().is_ok() || variable.is_known_constant(text);
+            variable.tree.evaluate(text, variable.offset).filter(|_| is_known).and_then(|it| u32::try_from(it).ok())
+        };
+        let (columns, rows) = (value(columns)?, value(rows)?);
+        (columns.checked_mul(rows) == Some(launch.threads)).then_some(rows)
+    };
+    launches.iter().map(rows).collect::<Option<Vec<u32>>>()?.into_iter().max()
+}
+
 /// The names of the kernels of a file that call a function, directly or through others of the file.
 fn kernels_that_call(tree: &SyntaxTree, function: Node<'_>) -> Vec<String> {
     let (mut open, mut known, mut kernels) = (vec![function], Vec::new(), Vec::new());

@@ -14,6 +14,7 @@ use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::Edit;
 
 use super::declaration::{BlockThreads, Declared, PrivateVariable, declared};
+use super::initial::first_values;
 use crate::rewrite::facts::number::is_value_type;
 use crate::rewrite::facts::plain_type;
 use crate::rewrite::facts::taken::stays_alone;
@@ -36,8 +37,14 @@ impl PrivateVariable {
         let line = column.as_ref().map(|(_, line)| line.as_str());
         let mut edits = declaration(tree, &declared, &name, threads, line)?;
         if let Some(initializer) = declared.initializer {
-            let zero = zero(tree, &declared, initializer)?;
-            edits.push(fill(tree, &declared, &name, threads, zero)?);
+            let lines = match zero(tree, &declared, initializer) {
+                Some(zero) => vec![fill(tree, &declared, &name, threads, zero)?],
+                None => {
+                    let element = |element: &str| format!("{name}[{element}][{}]", threads.own);
+                    first_values(tree, &declared, &element)?
+                }
+            };
+            edits.push(after_declaration(tree, &declared, &lines)?);
         }
         let is_of_values = declared.is_of_pointers
             || is_value_type(tree, type_text)
@@ -186,27 +193,34 @@ pub(super) fn loops_over(tree: &SyntaxTree, declared: &Declared<'_>, counters: &
     Some((loops, counters.iter().map(|counter| format!("[{counter}]")).collect()))
 }
 
-/// A loop over all elements, after the declaration.
+/// A loop over all elements.
 fn fill(
     tree: &SyntaxTree,
     declared: &Declared<'_>,
     name: &str,
     threads: &BlockThreads<'_>,
     zero: &str,
-) -> Option<Edit> {
+) -> Option<String> {
     let counters: &[&str] = match declared.extents.len() {
         1 => &["element"],
         2 => &["row", "column"],
         _ => return None,
     };
     let (loops, indices) = loops_over(tree, declared, counters)?;
-    let text = format!("{loops}{name}{indices}[{}] = {zero};", threads.own);
+    Some(format!("{loops}{name}{indices}[{}] = {zero};", threads.own))
+}
+
+/// Inserts statements after the declaration.
+fn after_declaration(tree: &SyntaxTree, declared: &Declared<'_>, lines: &[String]) -> Option<Edit> {
     let row = declared.statement.end_row();
     let mut next = declared.statement.next_sibling()?;
     while next.kind() == Kind::Comment && next.start_row() == row {
         next = next.next_sibling()?;
     }
-    before_statement(tree, next, &text)
+    match lines {
+        [line] => before_statement(tree, next, line),
+        _ => lines_before(tree, next, lines.iter().map(String::as_str), ""),
+    }
 }
 
 /// A use of an element.
@@ -407,12 +421,64 @@ template <typename T> __global__ void k(float* out, int n) {
             assert_eq!(shared(before), Some(after));
         }
         for body in [
-            "int w[4] = {1}; w[n]++;",
-            "int w[4] = {0, 1, 2, 3}; w[n]++;",
-            "float w[4] = {-0.0f}; w[n]++;",
             "int w[] = {0}; w[n]++;",
+            "int w[4] = {{1}, {2}}; w[n]++;",
+            "int w[4] = {[2] = 1}; w[n]++;",
+            "int w[4] = {1 /* one */}; w[n]++;",
+            "int w[2] = {n, w[0]}; w[n]++;",
+            "int w[2] = {n, 2}, v = ++n; w[n]++;",
+            "int w[2][2] = {1, 2}; w[n][n]++;",
+            "Node w[2] = {1}; w[n].child = 2;",
+            "T w[2] = {1}; w[n] = 2;",
+            "int w[9] = {n, 1, 2, 3, 4, 5, 6, 7, 8}; w[n]++;",
         ] {
             assert_eq!(shared(body), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn initialisers_become_assignments() {
+        let at = |element: &str, value: &str| format!("w_of_block[{element}][threadIdx.x] = {value};");
+        let shared_row = |extent: &str| format!("__shared__ int w_of_block[{extent}][256];");
+        let use_it = at("n", "0");
+        for (before, after) in [
+            (
+                "  int w[3] = {n + 1, f(n), -3};\n  w[n] = 0;",
+                format!(
+                    "  {}\n  {}\n  {}\n  {}\n  {use_it}",
+                    shared_row("3"),
+                    at("0", "n + 1"),
+                    at("1", "f(n)"),
+                    at("2", "-3")
+                ),
+            ),
+            (
+                "int w[18] = {1}; w[n] = 0;",
+                format!(
+                    "{} {} for (int element = 1; element < 18; ++element) {} {use_it}",
+                    shared_row("18"),
+                    at("0", "1"),
+                    at("element", "0")
+                ),
+            ),
+            (
+                "int w[2] = {7, 7}; w[n] = 0;",
+                format!(
+                    "{} for (int element = 0; element < 2; ++element) {} {use_it}",
+                    shared_row("2"),
+                    at("element", "7")
+                ),
+            ),
+            (
+                "  int w[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9};\n  w[n] = 0;",
+                format!(
+                    "  {}\n  static constexpr int w_first[10] = {{1, 2, 3, 4, 5, 6, 7, 8, 9}};\n  for (int element = 0; element < 10; ++element) {}\n  {use_it}",
+                    shared_row("10"),
+                    at("element", "w_first[element]")
+                ),
+            ),
+        ] {
+            assert_eq!(shared(before), Some(after), "{before}");
         }
     }
 

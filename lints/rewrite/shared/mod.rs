@@ -6,6 +6,8 @@ mod axes;
 mod block;
 pub(super) mod columns;
 pub mod declaration;
+mod initial;
+mod leaders;
 mod residency;
 mod rows;
 mod section;
@@ -54,6 +56,9 @@ pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggesti
     }
     if let Some(shown) = shows_one_thread(cx, &variable) {
         return keep_for_one_thread(cx, object, &variable, Some(&shown));
+    }
+    if let Some(suggestion) = keep_for_leaders(cx, object, &variable) {
+        return Some(suggestion);
     }
     let layouts = [Layout::Columns, Layout::Rows];
     layouts.into_iter().find_map(|layout| keep_laid_out(cx, object, &variable, layout))
@@ -105,6 +110,33 @@ pub fn has_room(cx: &LintContext<'_>, bytes: u64) -> bool {
     let bound = cx.unit.function(&cx.frame.mangled).and_then(|function| function.max_thread_count());
     let least = USUAL_THREADS.into_iter().min();
     bound.or(least).is_some_and(|threads| room_for(cx, bytes, threads, Layout::Columns).is_some())
+}
+
+/// What keeps a variable out of shared memory, beside the way in which it is used.
+pub fn obstacle(cx: &LintContext<'_>, object: &StackObject) -> Option<String> {
+    if !cx.frame.is_entry || object.function.is_some() {
+        return Some("it is in the frame of a function that is not inlined".to_string());
+    }
+    if object.escapes().iter().any(|escape| matches!(escape.kind, EscapeKind::Stored)) {
+        return Some("a pointer to it is stored".to_string());
+    }
+    let variable = own_variable(cx, object)?;
+    if must_be_resident(cx) {
+        return Some("shared memory could keep blocks that wait for each other from being resident".to_string());
+    }
+    if has_dynamic_shared_memory(cx) {
+        return Some("the kernel uses dynamic shared memory, beside which room is not certain".to_string());
+    }
+    if cx.unit.launches().dynamic_shared(&cx.frame.name).is_none() {
+        return Some("a launch's dynamic shared memory is not known".to_string());
+    }
+    let fits = |threads: u32| room_for(cx, object.bytes, threads, Layout::Columns).is_some();
+    let threads = Block::of(cx, &variable, &fits).map(|block| block.threads);
+    let threads = threads.or_else(|| USUAL_THREADS.into_iter().min()).filter(|threads| !fits(*threads))?;
+    let taken = cx.frame.usage.shared + cx.unit.launches().dynamic_shared(&cx.frame.name).unwrap_or(0);
+    let beside = if taken > 0 { format!(" beside the {} in use", room(taken)) } else { String::new() };
+    let size = room(object.bytes.saturating_mul(u64::from(threads)));
+    Some(format!("shared memory has no room for {size} ({threads} threads){beside}"))
 }
 
 /// Whether the variable is a stack that is better off in local memory, at every block size.
@@ -162,6 +194,33 @@ fn keep_for_one_thread(
     let rewrite = Rewrite::new(applicability, edits).within_kernel(true);
     let title = format!("move `{name}` to shared memory ({} per block: one thread uses it){open}", room(size));
     Some(rewrite.suggestion(title))
+}
+
+/// An array that one thread of each warp, or of each row of the block, alone uses: a row for each of these threads.
+fn keep_for_leaders(cx: &LintContext<'_>, object: &StackObject, variable: &PrivateVariable) -> Option<Suggestion> {
+    if !variable.is_of_kernel {
+        return None;
+    }
+    let (rows, own, leaders, threads) = match axes(cx, true) {
+        1 => {
+            let period = variable.threads_of_leader()?;
+            let block = Block::of(cx, variable, &|_| false).filter(Block::is_certain)?;
+            let rows = block.threads.div_ceil(period);
+            (rows, format!("threadIdx.x / {period}"), format!("one thread of {period}"), block.assumed())
+        }
+        2 if variable.is_of_leaders_of_rows() => {
+            let launch = cx.unit.launch(cx.frame)?;
+            let rows = block::rows_of(cx, variable)?;
+            (rows, "threadIdx.y".to_string(), "one thread of each row".to_string(), Some(launch.threads))
+        }
+        _ => return None,
+    };
+    let size = room_for(cx, whole_bytes(cx, object, variable)?, rows, Layout::Columns)?;
+    let name = object.variable.as_ref()?.name.split('.').next()?;
+    let rows = BlockThreads { count: &rows.to_string(), own: &own };
+    let edits = variable.rows_of_leaders(object, &rows, &argument_of(cx, variable))?;
+    let rewrite = Rewrite::new(Applicability::MaybeIncorrect, edits).within_kernel(true).threads(threads);
+    Some(rewrite.suggestion(format!("move `{name}` to shared memory ({} per block: {leaders} uses it)", room(size))))
 }
 
 /// The variable, if it is in the kernel's own frame and no pointer to it is stored.

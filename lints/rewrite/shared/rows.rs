@@ -16,6 +16,7 @@ use lmem_frame::StackObject;
 use super::alignment::may_lie_anywhere;
 use super::columns::{loops_over, zero};
 use super::declaration::{BlockThreads, Declared, PrivateVariable, declared, is_type_asked};
+use super::initial::first_values;
 use crate::rewrite::facts::classes::is_copied_plainly;
 use crate::rewrite::facts::destruction::is_destroyed_plainly;
 use crate::rewrite::facts::named_type::named_type;
@@ -44,7 +45,7 @@ impl PrivateVariable {
         }
         let declared = declared(tree, self.offset)?;
         let type_text = self.moved_type(object, &declared)?;
-        let row = Row { tree, declared: &declared, threads, type_text };
+        let row = Row { tree, declared: &declared, threads, type_text, has_neighbours: true };
         let is_number = types::is_scalar(&row.type_text) || declared.is_of_pointers;
         let lines = match (declared.extents.is_empty(), is_number) {
             (false, _) => row.of_array(argument)?,
@@ -59,8 +60,21 @@ impl PrivateVariable {
         let declared = declared(&self.tree, self.offset)?;
         let type_text = self.moved_type(object, &declared)?;
         let threads = BlockThreads { count: "1", own: "0" };
-        let row = Row { tree: &self.tree, declared: &declared, threads: &threads, type_text };
+        let row = Row { tree: &self.tree, declared: &declared, threads: &threads, type_text, has_neighbours: false };
         row.place(row.of_one_thread(argument)?).map(|edit| vec![edit])
+    }
+
+    /// The edit for an array that one thread of several alone uses: a row for each of these threads.
+    pub fn rows_of_leaders(
+        &self,
+        object: &StackObject,
+        threads: &BlockThreads<'_>,
+        argument: &dyn Fn(&str) -> Option<String>,
+    ) -> Option<Vec<Edit>> {
+        let declared = declared(&self.tree, self.offset).filter(|declared| !declared.extents.is_empty())?;
+        let type_text = self.moved_type(object, &declared)?;
+        let row = Row { tree: &self.tree, declared: &declared, threads, type_text, has_neighbours: false };
+        row.place(row.of_array(argument)?).map(|edit| vec![edit])
     }
 
     /// Whether the file defines the variable's type, and a variable of it is constructed.
@@ -160,6 +174,8 @@ struct Row<'r> {
     declared: &'r Declared<'r>,
     threads: &'r BlockThreads<'r>,
     type_text: String,
+    /// Whether threads of a warp use rows beside each other.
+    has_neighbours: bool,
 }
 
 impl Row<'_> {
@@ -174,7 +190,7 @@ impl Row<'_> {
 
     /// `__shared__ struct { int own[6]; int gap; } a_of_block[256];` and `auto &a = a_of_block[threadIdx.x].own;`
     fn of_array(&self, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<String>> {
-        let Self { tree, declared, threads, type_text } = self;
+        let Self { tree, declared, threads, type_text, .. } = self;
         let (name, block) = (self.name(), self.block());
         if !declared.is_of_pointers && !plain_type::is_plain(tree, type_text, argument) {
             return None;
@@ -187,7 +203,7 @@ impl Row<'_> {
             tree.value_of(*extent).or_else(of_instance).and_then(|count: i64| count.checked_mul(all))
         });
         let (count, own) = (threads.count, threads.own);
-        let mut lines = match elements.is_some_and(|elements| elements % 2 == 1) {
+        let mut lines = match !self.has_neighbours || elements.is_some_and(|elements| elements % 2 == 1) {
             true => vec![
                 format!("__shared__ {type_text} {before}{block}[{count}]{extents};"),
                 format!("auto &{name} = {block}[{own}];"),
@@ -214,6 +230,9 @@ impl Row<'_> {
             let (loops, indices) = loops_over(tree, self.declared, counters)?;
             return (!counters.contains(&name)).then(|| vec![format!("{loops}{name}{indices} = {zero};")]);
         }
+        if let Some(lines) = first_values(tree, self.declared, &|element| format!("{name}[{element}]")) {
+            return (name != COUNTERS[0]).then_some(lines);
+        }
         let [extent] = extents.as_slice() else { return None };
         let count = tree.value_of(*extent)?;
         let values: Vec<Node<'_>> = initializer.named_children().collect();
@@ -234,7 +253,7 @@ impl Row<'_> {
 
     /// `__shared__ int a_of_block[256];` and `int &a = a_of_block[threadIdx.x];`
     fn of_number(&self) -> Option<Vec<String>> {
-        let Self { tree, declared, threads, type_text } = self;
+        let Self { tree, declared, threads, type_text, .. } = self;
         let (name, block, own) = (self.name(), self.block(), threads.own);
         if declared.is_of_pointers {
             return None;
@@ -253,7 +272,7 @@ impl Row<'_> {
 
     /// Rows with the structure of each thread, which gets its first value by assignment.
     fn of_object(&self, bytes: u64, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<String>> {
-        let Self { tree, declared, threads, type_text } = self;
+        let Self { tree, declared, threads, type_text, .. } = self;
         let (name, block) = (self.name(), self.block());
         let assigned = || {
             let mut lines = object_lines(tree, name, (type_text, bytes), &block, threads, argument)?;
@@ -265,7 +284,7 @@ impl Row<'_> {
 
     /// Rows of bytes, in which each thread constructs its object: shared memory runs no constructors.
     fn of_constructed(&self, bytes: u64, argument: &dyn Fn(&str) -> Option<String>) -> Option<Vec<String>> {
-        let Self { tree, declared, threads, type_text } = self;
+        let Self { tree, declared, threads, type_text, .. } = self;
         let (name, block) = (self.name(), self.block());
         let is_of_text = |word: &str| identifiers(tree.text()).any(|it| it == word);
         // An allocation function of the user's would be called, and a destructor would not.
@@ -573,7 +592,7 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
             "Stack<8> w = n; f(w);",
             "State w(a, n); f(w);",
             "int w[4] /* four */; f(w);",
-            "int w[4] = {1}; f(w);",
+            "int w[4] = {1, {2}}; f(w);",
             "int w[] = {1, 2}; f(w);",
         ] {
             assert_eq!(rows(body), None, "{body}");

@@ -22,27 +22,60 @@ impl PrivateVariable {
 }
 
 /// The axes on which the conditions before and around a statement leave one index.
-fn fixed_axes(tree: &SyntaxTree, statement: Node<'_>) -> [bool; 3] {
+pub(super) fn fixed_axes(tree: &SyntaxTree, statement: Node<'_>) -> [bool; 3] {
     let mut fixed = [false; 3];
+    for (expression, value) in known_values(tree, statement) {
+        note_index(tree, expression, value, &mut fixed);
+    }
+    fixed[0] |= is_behind_macro_of_leader(tree, statement);
+    fixed
+}
+
+/// Whether a macro that stands alone as the condition around a statement is true for the first thread of its axis alone:
+/// `if (LEADER)`.
+fn is_behind_macro_of_leader(tree: &SyntaxTree, statement: Node<'_>) -> bool {
+    let is_leader = |around: Node<'_>, inner: Node<'_>| {
+        let clause = around.field(Field::Condition).filter(|_| around.field(Field::Consequence) == Some(inner))?;
+        let condition = clause.without_parentheses();
+        let only = condition.named_child(0).filter(|_| condition.named_child_count() == 1).unwrap_or(condition);
+        let compiled =
+            tree.compiled().compiled(tree.text(), only.byte_range()).filter(|_| only.kind() == Kind::Identifier)?;
+        let text: String = compiled.split_whitespace().collect();
+        Some(matches!(text.as_str(), "(threadIdx.x==0)" | "(!threadIdx.x)" | "(0==threadIdx.x)"))
+    };
+    let mut inner = statement;
+    for around in statement.ancestors().skip(1) {
+        match around.kind() {
+            Kind::FunctionDefinition | Kind::LambdaExpression => return false,
+            Kind::IfStatement if is_leader(around, inner).unwrap_or(false) => return true,
+            _ => inner = around,
+        }
+    }
+    false
+}
+
+/// Expressions that the conditions before and around a statement leave one value.
+pub(super) fn known_values<'t>(tree: &'t SyntaxTree, statement: Node<'t>) -> Vec<(Node<'t>, i64)> {
+    let mut known = Vec::new();
     let mut node = statement;
     while let Some(parent) = node.parent() {
         match parent.kind() {
             Kind::FunctionDefinition | Kind::LambdaExpression => break,
             Kind::IfStatement if parent.field(Field::Consequence) == Some(node) => {
-                note(tree, parent.field(Field::Condition), ("&&", "=="), &mut fixed);
+                note(tree, parent.field(Field::Condition), ("&&", "=="), &mut known);
             }
             // `if (threadIdx.x != 0) return;` before it.
             Kind::CompoundStatement => {
                 let before = parent.named_children().take_while(|child| child.end_byte() <= node.start_byte());
                 for leaving in before.filter(|child| is_leaving(*child)) {
-                    note(tree, leaving.field(Field::Condition), ("||", "!="), &mut fixed);
+                    note(tree, leaving.field(Field::Condition), ("||", "!="), &mut known);
                 }
             }
             _ => {}
         }
         node = parent;
     }
-    fixed
+    known
 }
 
 /// `if (…) return;`
@@ -56,15 +89,20 @@ fn is_leaving(statement: Node<'_>) -> bool {
     statement.field(Field::Alternative).is_none() && body.is_some_and(leaves)
 }
 
-/// Notes the axes whose index a condition compares with a constant, in terms that `joined` joins.
-fn note(tree: &SyntaxTree, condition: Option<Node<'_>>, (joined, compared): (&str, &str), fixed: &mut [bool; 3]) {
+/// Notes the expressions that a condition compares with a constant, in terms that `joined` joins.
+fn note<'t>(
+    tree: &'t SyntaxTree,
+    condition: Option<Node<'t>>,
+    (joined, compared): (&str, &str),
+    known: &mut Vec<(Node<'t>, i64)>,
+) {
     let Some(condition) = condition else { return };
     match condition.kind() {
         Kind::ConditionClause | Kind::ParenthesizedExpression if condition.named_child_count() == 1 => {
-            note(tree, condition.named_child(0), (joined, compared), fixed);
+            note(tree, condition.named_child(0), (joined, compared), known);
         }
         Kind::UnaryExpression if compared == "==" && condition.operator() == Some("!") => {
-            note_index(tree, condition.field(Field::Argument), Some(0), fixed);
+            known.extend(condition.field(Field::Argument).map(|argument| (argument, 0)));
         }
         Kind::BinaryExpression => {
             let Some(binary) = Binary::of(condition) else { return };
@@ -72,39 +110,37 @@ fn note(tree: &SyntaxTree, condition: Option<Node<'_>>, (joined, compared): (&st
             let value = |node: Option<Node<'_>>| tree.value_of(node?);
             match binary.operator() {
                 Some(operator) if operator == joined => {
-                    note(tree, left, (joined, compared), fixed);
-                    note(tree, right, (joined, compared), fixed);
+                    note(tree, left, (joined, compared), known);
+                    note(tree, right, (joined, compared), known);
                 }
                 Some(operator) if operator == compared => {
                     for (one, other) in [(left, right), (right, left)] {
-                        if value(other).is_some() {
-                            note_index(tree, one, value(other), fixed);
-                        }
+                        known.extend(one.zip(value(other)));
                     }
                 }
                 // Of indices, zero alone is less than one.
-                Some("<") if compared == "==" && value(right) == Some(1) => note_index(tree, left, Some(0), fixed),
-                Some(">") if compared == "!=" && value(right) == Some(0) => note_index(tree, left, Some(0), fixed),
-                Some(">=") if compared == "!=" && value(right) == Some(1) => note_index(tree, left, Some(0), fixed),
+                Some("<") if compared == "==" && value(right) == Some(1) => known.extend(left.map(|left| (left, 0))),
+                Some(">") if compared == "!=" && value(right) == Some(0) => known.extend(left.map(|left| (left, 0))),
+                Some(">=") if compared == "!=" && value(right) == Some(1) => known.extend(left.map(|left| (left, 0))),
                 // `if (threadIdx.x + threadIdx.y) return;`
-                Some(_) if compared == "!=" => note_index(tree, Some(condition), Some(0), fixed),
+                Some(_) if compared == "!=" => known.push((condition, 0)),
                 _ => {}
             }
         }
-        _ if compared == "!=" => note_index(tree, Some(condition), Some(0), fixed),
+        _ if compared == "!=" => known.push((condition, 0)),
         _ => {}
     }
 }
 
 /// Notes the axes on which a sum of indices has one index if the sum has a value: all of them if it is zero, else the
 /// only one. What the block adds is the same for all of its threads.
-fn note_index(tree: &SyntaxTree, expression: Option<Node<'_>>, value: Option<i64>, fixed: &mut [bool; 3]) {
+fn note_index(tree: &SyntaxTree, expression: Node<'_>, value: i64, fixed: &mut [bool; 3]) {
     let mut sum = Sum::default();
-    if !expression.is_some_and(|expression| sum.add(tree, expression, false, MOST_STEPS)) {
+    if !sum.add(tree, expression, false, MOST_STEPS) {
         return;
     }
     let is_one = matches!(sum.axes.as_slice(), [(_, false)]);
-    let is_zero = value == Some(0) && !sum.has_block;
+    let is_zero = value == 0 && !sum.has_block;
     if is_one || is_zero {
         sum.axes.into_iter().for_each(|(axis, _)| fixed[axis] = true);
     }
@@ -158,7 +194,7 @@ impl Sum {
 }
 
 /// The value of a variable that has no other.
-fn first_value<'t>(tree: &'t SyntaxTree, name: Node<'t>) -> Option<Node<'t>> {
+pub(super) fn first_value<'t>(tree: &'t SyntaxTree, name: Node<'t>) -> Option<Node<'t>> {
     let function = enclosing_function(name)?;
     let declarations = tree.declarations(function);
     let own = resolve(&declarations, tree.slice(name), name.start_byte())?;
@@ -204,6 +240,10 @@ mod tests {
             ("if (threadIdx.x) return; float w[4]; f(w);", 1),
             ("if (threadIdx.x > 0 || threadIdx.y >= 1) return; float w[4]; f(w);", 2),
             ("if (threadIdx.x < 1) { float w[4]; f(w); }", 1),
+            ("\n#define LEADER (threadIdx.x == 0)\nif (LEADER) { for (;;) { float w[4]; f(w); } }", 1),
+            ("\n#define LEADER (threadIdx.x == 0 || n)\nif (LEADER) { float w[4]; f(w); }", 0),
+            ("\n#define LEADER (threadIdx.x == 0)\nif (!LEADER) { float w[4]; f(w); }", 0),
+            ("\n#define LEADER (threadIdx.x == 0)\nif (LEADER) f(0); else { float w[4]; f(w); }", 0),
             // Several threads.
             ("if (threadIdx.x + threadIdx.y == 1) { float w[4]; f(w); }", 0),
             ("if (threadIdx.x - threadIdx.y == 0) { float w[4]; f(w); }", 0),

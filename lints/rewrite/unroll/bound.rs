@@ -1,7 +1,7 @@
 //! Loops with a run-time bound: the kind of bound, and whether another bound would keep the meaning.
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Binary, Field, Kind, Member, Node};
+use cuda_syntax::ast::{Assignment, Binary, Field, Kind, Member, Node, Update};
 use cuda_syntax::tree::{DeclarationKind, access_path, enclosing_function, resolve, role};
 
 use super::body::is_automatic;
@@ -20,6 +20,8 @@ pub(super) enum Bound<'t> {
     Upper,
     /// `n` of `int i = n; i >= 0; --i`.
     Start(Node<'t>),
+    /// `n` of `int i = n; i-- > 0;`: the first value is above that of the first round.
+    Above(Node<'t>),
 }
 
 /// The run-time bound of a loop, if only its header changes the induction variable and no code uses the variable after
@@ -45,9 +47,16 @@ pub(super) fn open_bound<'t>(
         Some(_) => return None,
         None => start_before(tree, node, counter).filter(|_| is_counter_of(tree, node, counter))?,
     };
-    let update = node.field(Field::Update)?;
+    if may_write(tree, body, counter) {
+        return None;
+    }
+    let Some(update) = node.field(Field::Update) else {
+        let is_alike = kind == CounterKind::Int && is_int(tree, start) || is_of_type_of(tree, start, node, counter);
+        let is_fit = is_alike && initializer.is_some() && is_steady_value(tree, start, body, counter);
+        return (is_fit && is_countdown(tree, condition, counter)).then_some(Bound::Above(start));
+    };
     let target = update.field(Field::Argument).or_else(|| update.field(Field::Left))?;
-    if tree.slice(target) != counter || may_write(tree, body, counter) {
+    if tree.slice(target) != counter {
         return None;
     }
     match (step(tree, update)?, constant(start)) {
@@ -71,6 +80,31 @@ pub(super) fn open_bound<'t>(
     }
 }
 
+/// `i-- > 0`, `i--`
+fn is_countdown(tree: &SyntaxTree, condition: Node<'_>, counter: &str) -> bool {
+    let condition = condition.without_parentheses();
+    let (stepped, bound) = match Binary::of(condition) {
+        Some(binary) if matches!(binary.operator(), Some(">" | "!=")) => (binary.left(), binary.right()),
+        Some(_) => return false,
+        None => (Some(condition), None),
+    };
+    let is_zero = bound.is_none_or(|bound| tree.value_of(bound) == Some(0));
+    let stepped = stepped.and_then(|it| Update::of(it.without_parentheses()));
+    let operand = stepped.filter(|it| it.operator() == Some("--") && !it.is_prefix()).and_then(Update::operand);
+    is_zero && operand.is_some_and(|operand| tree.slice(operand) == counter)
+}
+
+/// Whether an expression is a variable of the type of a loop's induction variable.
+fn is_of_type_of(tree: &SyntaxTree, expression: Node<'_>, node: Node<'_>, counter: &str) -> bool {
+    let types = || {
+        let all = tree.declarations(enclosing_function(node)?);
+        let type_of = |name: &str, at: usize| Some(plain_words(&resolve(&all, name, at)?.type_text));
+        let body = node.field(Field::Body)?;
+        Some(type_of(tree.slice(expression), expression.start_byte())? == type_of(counter, body.start_byte())?)
+    };
+    expression.kind() == Kind::Identifier && types().unwrap_or(false)
+}
+
 /// Whether an expression is a sum of constants and induction variables of loops around, none of which is negative.
 fn rises(tree: &SyntaxTree, start: Node<'_>) -> bool {
     let start = start.without_parentheses();
@@ -86,7 +120,7 @@ fn rises(tree: &SyntaxTree, start: Node<'_>) -> bool {
 
 /// Whether a name is the induction variable of a loop around, which starts at zero or above and counts up, or counts
 /// down to zero at least.
-fn is_counted_up(tree: &SyntaxTree, name: Node<'_>) -> bool {
+pub(super) fn is_counted_up(tree: &SyntaxTree, name: Node<'_>) -> bool {
     let counter = tree.slice(name);
     let found = || {
         let all = tree.declarations(enclosing_function(name)?);
@@ -153,7 +187,9 @@ pub(super) fn is_counted_in_body(tree: &SyntaxTree, node: Node<'_>, counter: &st
         let all = tree.declarations(function);
         let body = node.field(Field::Body)?;
         let own = resolve(&all, counter, body.start_byte()).filter(|own| own.kind == DeclarationKind::Scalar)?;
-        let first = declared_in_header(tree, node, counter).or_else(|| start_before(tree, node, counter))?;
+        let assigned = assigned_in_header(tree, node, counter);
+        let first = declared_in_header(tree, node, counter).or(assigned);
+        let first = first.or_else(|| start_before(tree, node, counter))?;
         let start = tree.value_of(first).filter(|start| *start >= 0)?;
         let is_step = |name: &Node<'_>| {
             let whole = name.parent()?;
@@ -161,13 +197,25 @@ pub(super) fn is_counted_in_body(tree: &SyntaxTree, node: Node<'_>, counter: &st
             Some(target == *name && step(tree, whole)? > 0)
         };
         let names = tree.names_of(node, &all, own);
-        let is_header = |name: &Node<'_>| name.start_byte() == own.range.0;
+        let header = node.field(Field::Initializer).filter(|_| assigned.is_some()).map(|it| it.byte_range());
+        let is_header = |name: &Node<'_>| {
+            name.start_byte() == own.range.0 || header.as_ref().is_some_and(|it| it.contains(&name.start_byte()))
+        };
         let mut writes = names.into_iter().filter(|name| role(access_path(*name)).1 && !is_header(name));
         let is_counted = writes.next().is_some_and(|only| is_step(&only).unwrap_or(false)) && writes.next().is_none();
         let is_own = is_automatic(tree, own.range.0) && !is_reachable(tree, function, counter);
         Some(is_counted && is_own && start < MOST_ROUNDS)
     };
     counted().unwrap_or(false)
+}
+
+/// The value that the header of a loop gives to a variable beside others: `i = 0, k = 3`.
+fn assigned_in_header<'t>(tree: &SyntaxTree, node: Node<'t>, counter: &str) -> Option<Node<'t>> {
+    let initializer = node.field(Field::Initializer).filter(|it| it.kind() == Kind::CommaExpression)?;
+    let assigned = initializer.descendants().filter_map(Assignment::of).filter(|it| it.is_plain());
+    let mut own = assigned.filter(|it| it.left().is_some_and(|name| tree.slice(name) == counter));
+    let value = own.next()?.right();
+    value.filter(|_| own.next().is_none() && tree.named(initializer, counter).count() == 1)
 }
 
 /// The first value of a variable that the header of a loop declares, beside others: `int i = t, k = 0`.

@@ -4,6 +4,8 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Binary, Field, Kind, Node, Update};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
 
+use super::bound::is_counted_up;
+use super::linear::Linear;
 use super::round::Round;
 use crate::rewrite::facts::steady::{is_reachable, may_write};
 
@@ -15,6 +17,8 @@ pub struct IndexedElement<'t> {
     pub extent: String,
     /// Its value.
     pub value: Option<i64>,
+    /// The value of the dimension that is indexed.
+    pub size: Option<i64>,
 }
 
 /// The elements of local arrays in a region that are indexed by an induction variable: `a[i]`, `a[i][j]`, `a[i + 1]`.
@@ -34,9 +38,11 @@ pub fn indexed_elements<'t>(tree: &'t SyntaxTree, region: Node<'t>, counter: &st
         .filter(is_own)
         .filter_map(|node| {
             let array = tree.slice(base_of(node)?);
-            let extent = extent_text(tree, array, node, counter)?;
+            let (size, rise) = dimension(tree, array, node, &|index| Rise::of(tree, index, counter))?;
+            let value_of_size = tree.evaluate(&size, region.start_byte());
+            let extent = rise.extent(size, value_of_size)?;
             let value = tree.evaluate(&extent, region.start_byte());
-            Some(IndexedElement { node, array, extent, value })
+            Some(IndexedElement { node, array, extent, value, size: value_of_size })
         })
         .collect()
 }
@@ -55,7 +61,7 @@ pub fn certain_extent(tree: &SyntaxTree, node: Node<'_>, counter: &str) -> Optio
 }
 
 /// The identifier that is subscripted.
-fn base_of(subscript: Node<'_>) -> Option<Node<'_>> {
+pub fn base_of(subscript: Node<'_>) -> Option<Node<'_>> {
     let mut node = subscript;
     while node.kind() == Kind::SubscriptExpression {
         node = node.field(Field::Argument)?;
@@ -63,8 +69,13 @@ fn base_of(subscript: Node<'_>) -> Option<Node<'_>> {
     (node.kind() == Kind::Identifier).then_some(node)
 }
 
-/// The extent of the dimension that the induction variable indexes in `a[i][j]`, as declared in the same function.
-fn extent_text(tree: &SyntaxTree, array: &str, used: Node<'_>, counter: &str) -> Option<String> {
+/// The first dimension of `a[i][j]` whose index `is_asked_for`, with the answer: its size, as declared in the same function.
+pub fn dimension<'t, T>(
+    tree: &SyntaxTree,
+    array: &str,
+    used: Node<'t>,
+    is_asked_for: &dyn Fn(Node<'t>) -> Option<T>,
+) -> Option<(String, T)> {
     let mut indices = Vec::new();
     let mut node = used;
     while node.kind() == Kind::SubscriptExpression {
@@ -72,8 +83,7 @@ fn extent_text(tree: &SyntaxTree, array: &str, used: Node<'_>, counter: &str) ->
         indices.insert(0, list.named_child(0).unwrap_or(list));
         node = node.field(Field::Argument)?;
     }
-    let (position, distance) =
-        indices.iter().enumerate().find_map(|(at, index)| Some((at, distance(tree, *index, counter)?)))?;
+    let (position, answer) = indices.iter().enumerate().find_map(|(at, index)| Some((at, is_asked_for(*index)?)))?;
     let function = enclosing_function(used)?;
     let declarations = tree.declarations(function);
     let declaration = resolve(&declarations, array, used.start_byte())
@@ -92,18 +102,53 @@ fn extent_text(tree: &SyntaxTree, array: &str, used: Node<'_>, counter: &str) ->
     let size = declarator.field(Field::Size).filter(|_| declarator.kind() == Kind::ArrayDeclarator)?;
     let text = tree.spelled(size, used.start_byte())?;
     let is_plain = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')'));
-    let further = match text.parse::<i64>() {
-        _ if distance == 0 => Some(text),
-        Ok(size) => Some((size + distance).to_string()),
-        Err(_) => Some(format!("{text} + {distance}")),
-    };
-    further.filter(|_| is_plain)
+    is_plain.then_some((text, answer))
 }
+
+/// How an index rises with the induction variable.
+struct Rise {
+    /// By how much it rises with each value.
+    factor: i64,
+    /// By how much it is below its multiple of the variable, at most: 1 for `i - 1` and, as an extent may be more than
+    /// needed, 0 for `i + 1`.
+    distance: i64,
+}
+
+impl Rise {
+    fn of(tree: &SyntaxTree, index: Node<'_>, counter: &str) -> Option<Self> {
+        match distance(tree, index, counter) {
+            Some(distance) => Some(Self { factor: 1, distance }),
+            None => Self::of_sum(tree, index, counter),
+        }
+    }
+
+    /// `group * 4 + b`, where `b` is the induction variable of another loop, which starts at zero or above. Products of
+    /// `int` do not wrap around.
+    fn of_sum(tree: &SyntaxTree, index: Node<'_>, counter: &str) -> Option<Self> {
+        let (factor, rest) = Linear::of(tree, index)?.split(tree, counter);
+        let is_rising = factor > 0 && rest.constant >= -MOST_DISTANCE;
+        let mut others = rest.terms().iter();
+        let is_fit = is_rising && others.all(|(term, factor)| *factor > 0 && is_counted_up(tree, *term));
+        is_fit.then(|| Self { factor, distance: (-rest.constant).max(0) })
+    }
+
+    fn extent(&self, size: String, value: Option<i64>) -> Option<String> {
+        match (self.factor, self.distance) {
+            (1, 0) => Some(size),
+            (1, distance) => Some(match size.parse::<i64>() {
+                Ok(size) => (size + distance).to_string(),
+                Err(_) => format!("{size} + {distance}"),
+            }),
+            (factor, distance) => Some(((value? + distance + factor - 1) / factor).to_string()),
+        }
+    }
+}
+
+const MOST_DISTANCE: i64 = 8;
 
 /// By how much an index is below the induction variable: 0 for `i` and, as an extent may be more than needed, for
 /// `i + 1`; 1 for `i - 1`.
 fn distance(tree: &SyntaxTree, index: Node<'_>, counter: &str) -> Option<i64> {
-    const MOST: i64 = 8;
     let index = index.without_parentheses();
     // `a[i++]`: no index before or behind the step is less than the value at the start of the round.
     let stepped = Update::of(index).filter(|update| update.operator() == Some("++")).and_then(Update::operand);
@@ -116,7 +161,7 @@ fn distance(tree: &SyntaxTree, index: Node<'_>, counter: &str) -> Option<i64> {
     let sum = Binary::of(index)?;
     let (left, right) = (sum.left()?, sum.right()?);
     let is_counter = |node: Node<'_>| tree.slice(node) == counter;
-    let constant = |node: Node<'_>| tree.value_of(node).filter(|value| (0..=MOST).contains(value));
+    let constant = |node: Node<'_>| tree.value_of(node).filter(|value| (0..=MOST_DISTANCE).contains(value));
     match sum.operator()? {
         "+" if is_counter(left) => constant(right).map(|_| 0),
         "+" if is_counter(right) => constant(left).map(|_| 0),

@@ -7,7 +7,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Binary, Field, Kind, Node};
 use cuda_syntax::identifiers::{identifiers, is_identifier_character};
 use lmem_base::diagnostic::Edit;
-use lmem_frame::{Access, Address, StackObject};
+use lmem_frame::{Access, Address, Place, StackObject};
 
 use super::bound::is_counted_in_body;
 use super::header::{start_before, step};
@@ -96,13 +96,20 @@ impl ForLoop {
     }
 }
 
-/// The loops whose induction variables occur in the computed indices of accesses, in order, without duplicates. `None`
-/// if they are unknown for an access.
-pub fn index_loops<'a>(object: &StackObject, accesses: impl Iterator<Item = &'a Access>) -> Option<Vec<ForLoop>> {
+/// The loops whose induction variables occur in the indices of accesses, in order, without duplicates. `None` if they are
+/// unknown for an access. Of accesses with a computed index, those that `is_walk` are asked for too.
+pub fn index_loops<'a>(
+    object: &StackObject,
+    accesses: impl Iterator<Item = &'a Access>,
+    is_walk: &dyn Fn(&Access) -> bool,
+) -> Option<Vec<ForLoop>> {
     let mut loops: Vec<ForLoop> = Vec::new();
-    for access in
-        accesses.filter(|access| matches!(access.address, Address::Induction(_)) && !is_of_compiler(object, access))
-    {
+    let is_wanted = |access: &&Access| match access.address {
+        Address::Induction(_) => !is_of_compiler(object, access),
+        Address::Computed(_) => is_walk(access),
+        _ => false,
+    };
+    for access in accesses.filter(is_wanted) {
         let found = loops_of(object, access);
         if found.is_empty() {
             return None;
@@ -115,6 +122,18 @@ pub fn index_loops<'a>(object: &StackObject, accesses: impl Iterator<Item = &'a 
     }
     loops.sort_by_key(ForLoop::line);
     Some(loops)
+}
+
+/// Whether a computed index has the induction variable of a loop around: `row[i]` of `for (int i = m; i-- > 0;)`, whose
+/// address the compiler begins at `m`, or `row[i + r]` of `for (int i = -r; i <= r; ++i)`.
+pub fn is_walk(object: &StackObject, access: &Access) -> bool {
+    let Some(index) = access.index.as_ref() else { return false };
+    let is_known = |place: &Place| {
+        let tree = object.tree(place);
+        let around = for_loops(tree, place.offset);
+        identifiers(index.text()).any(|word| around.iter().any(|found| found.counter == word))
+    };
+    matches!(access.address, Address::Computed(_)) && access.places.iter().any(is_known)
 }
 
 /// Whether the compiler made the loop from an initializer such as `{}`. Such a loop disappears if no other index is

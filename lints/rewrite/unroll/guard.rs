@@ -23,8 +23,16 @@ use crate::rewrite::facts::purity::is_pure;
 /// effect accesses the element of its index.
 pub struct Guard {
     pub edits: Vec<Edit>,
-    /// The extent, if known.
+    /// The number of rounds, if known.
     pub extent: Option<u32>,
+    /// The extent of the array that the loop is over, if known.
+    pub size: Option<u32>,
+}
+
+impl Guard {
+    pub(super) fn over(self, size: Option<i64>) -> Self {
+        Self { size: size.and_then(|size| u32::try_from(size).ok()), ..self }
+    }
 }
 
 impl ForLoop {
@@ -36,10 +44,13 @@ impl ForLoop {
         let own = || elements.iter().filter(|element| element.array == array);
         // A round beyond the extent would have accessed an element beyond the array.
         let accessed = own().find(|element| self.accesses(element.node, true));
-        if let Some(guard) = accessed.and_then(|element| self.bounded_by(&element.extent)) {
+        let bounded = |element: &IndexedElement<'_>| Some(self.bounded_by(&element.extent)?.over(element.size));
+        if let Some(guard) = accessed.and_then(bounded) {
             return Some(guard);
         }
-        let within = own().min_by_key(|element| (element.value, element.node.start_byte()))?;
+        let Some(within) = own().min_by_key(|element| (element.value, element.node.start_byte())) else {
+            return self.counted(array);
+        };
         // There was no round beyond the extent, or it had no effect.
         let is_within = |other: &&IndexedElement<'_>| {
             other.extent == within.extent || other.value.zip(within.value).is_some_and(|(one, most)| one <= most)
@@ -47,8 +58,8 @@ impl ForLoop {
         let all = elements.iter().filter(is_within).map(|element| element.node).collect();
         let is_below = within.value.is_some_and(|value| is_below(tree, condition, self.counter(), value));
         let is_safe = || Round::new(tree, body, all).is_safe(&self.harmless(true));
-        let guard = (is_below || is_safe()).then(|| self.bounded_by(&within.extent)).flatten();
-        guard.or_else(|| self.cut(&elements, array, is_below))
+        let guard = (is_below || is_safe()).then(|| bounded(within)).flatten();
+        guard.or_else(|| self.cut(&elements, array, is_below)).or_else(|| self.counted(array))
     }
 
     /// The loop with a second condition: it ends at the extent, or as before. What the condition asks may change in the
@@ -70,16 +81,10 @@ impl ForLoop {
             element.array == array && (is_below || self.accesses(element.node, !is_seen) || is_safe())
         };
         let element = elements.iter().filter(is_certain).min_by_key(|it| (it.value, it.node.start_byte()))?;
-        let present = match condition.kind() {
-            Kind::BinaryExpression if !matches!(condition.operator(), Some("||" | "or")) => {
-                tree.slice(condition).to_string()
-            }
-            _ => format!("({})", tree.slice(condition)),
-        };
-        let both = format!("{} < {} && {present}", self.counter(), element.extent);
+        let both = format!("{} < {} && {}", self.counter(), element.extent, as_operand(tree, condition));
         let edits = [self.unroll(), Some(tree.replacement(condition.byte_range(), &both)?)];
         let extent = element.value.and_then(|value| u32::try_from(value).ok());
-        Some(Guard { edits: edits.into_iter().flatten().collect(), extent })
+        Some(Guard { edits: edits.into_iter().flatten().collect(), extent, size: None }.over(element.size))
     }
 
     /// The guarded loop in a function that gets an array of `elements` elements by pointer. All calls of the
@@ -114,7 +119,7 @@ impl ForLoop {
 
     /// Whether each iteration accesses the element `used` of its index, or has no effect. `skips`: an iteration without
     /// effect may be followed by others.
-    fn accesses(&self, used: Node<'_>, skips: bool) -> bool {
+    pub(super) fn accesses(&self, used: Node<'_>, skips: bool) -> bool {
         let accesses = || {
             let (tree, node) = (self.tree(), self.node()?);
             let body = node.field(Field::Body)?;
@@ -127,7 +132,7 @@ impl ForLoop {
     }
 
     /// The condition without its parentheses; `None` where it declares a variable.
-    fn condition(&self) -> Option<Node<'_>> {
+    pub(super) fn condition(&self) -> Option<Node<'_>> {
         let condition = self.node()?.field(Field::Condition)?;
         match condition.kind() {
             Kind::ConditionClause | Kind::ParenthesizedExpression => {
@@ -140,7 +145,7 @@ impl ForLoop {
 
     /// The statements with which an iteration beyond the extent may end. Where those iterations come first, none of
     /// them may end the loop.
-    fn harmless(&self, skips: bool) -> Vec<Kind> {
+    pub(super) fn harmless(&self, skips: bool) -> Vec<Kind> {
         let update = self.node().and_then(|node| node.field(Field::Update));
         let is_up = update.and_then(|update| step(self.tree(), update)).is_some_and(|step| step > 0) || self.is_stepped;
         let (jump, skip) = (is_up.then_some(Kind::BreakStatement), skips.then_some(Kind::ContinueStatement));
@@ -165,6 +170,9 @@ impl ForLoop {
                 tree.replacement(start.byte_range(), &last_below(extent))?,
                 format!("{} <= {}", self.counter(), tree.slice(start)),
             ),
+            Bound::Above(start) => {
+                (tree.replacement(start.byte_range(), extent)?, format!("{} < {}", self.counter(), tree.slice(start)))
+            }
         };
         let edits =
             [self.unroll(), Some(constant), Some(tree.insertion(body.start_byte(), &format!("if ({guard}) "))?)];
@@ -172,7 +180,18 @@ impl ForLoop {
         Some(Guard {
             edits: edits.into_iter().flatten().collect(),
             extent: value.and_then(|value| u32::try_from(value).ok()),
+            size: None,
         })
+    }
+}
+
+/// A condition as an operand of `&&`.
+pub(super) fn as_operand(tree: &SyntaxTree, condition: Node<'_>) -> String {
+    match condition.kind() {
+        Kind::BinaryExpression if !matches!(condition.operator(), Some("||" | "or")) => {
+            tree.slice(condition).to_string()
+        }
+        _ => format!("({})", tree.slice(condition)),
     }
 }
 
@@ -414,6 +433,24 @@ mod tests {
                 "const int tid = threadIdx.x;\n  for (int i = 0; (i * blockDim.x) + tid < n; ++i) a[i] = HERE;",
                 "const int tid = threadIdx.x; #pragma unroll for (int i = 0; i < W; ++i) if ((i * blockDim.x) + tid < n) a[i] = HERE;",
             ),
+            // Rounds of several elements each.
+            (
+                "for (int g = 0; g < n; ++g) { const float z = HERE; for (int j = 0; j < 4; ++j) b[2][g * 4 + j] = z; }",
+                "#pragma unroll for (int g = 0; g < 2; ++g) if (g < n) { const float z = HERE; for (int j = 0; j < 4; ++j) b[2][g * 4 + j] = z; }",
+            ),
+            (
+                "for (int g = 0; g < n; ++g) { in[g] = b[2][3 * g + 1] + HERE; }",
+                "#pragma unroll for (int g = 0; g < 3; ++g) if (g < n) { in[g] = b[2][3 * g + 1] + HERE; }",
+            ),
+            // Down from above.
+            (
+                "for (int i = n; i-- > 0;) { if (in[i] > 0) continue; a[i] = HERE; }",
+                "#pragma unroll for (int i = W; i-- > 0;) if (i < n) { if (in[i] > 0) continue; a[i] = HERE; }",
+            ),
+            (
+                "unsigned m = n;\n  for (unsigned i = m; i--;) { a[i] = HERE; }",
+                "unsigned m = n; #pragma unroll for (unsigned i = W; i--;) if (i < m) { a[i] = HERE; }",
+            ),
             (
                 "int i = 0;\n  for (; i < n; i++) a[i] = HERE;",
                 "int i = 0; #pragma unroll for (; i < W; i++) if (i < n) a[i] = HERE;",
@@ -507,6 +544,13 @@ mod tests {
                 "; i += blockDim.x, ++k) { a[k] = in[i] + HERE; }",
             ),
             ("int k = 0;\n  while (", "n > 0", ") { if (in[k] < 0) break; a[k] = HERE; k += 1; --n; }"),
+            // Beside another counter, and with a value that is assigned.
+            (
+                "int i, k;\n  for (i = 3, k = 0; ",
+                "i < n",
+                "; ++k, i += 5) { a[k] = HERE * i; if (in[k]) break; } in[0] = k;",
+            ),
+            ("int k; in[0] = n; k = 1; in[1] = n;\n  for (int i = n; ", "i < 99", "; i += 32) a[k++] = HERE;"),
         ] {
             let (first, rest) = before.split_once("\n  ").unwrap();
             let expected = format!("{first} #pragma unroll {rest}k < 8 && {condition}{after}");
@@ -520,6 +564,13 @@ mod tests {
             // Rounds without an access, or with another effect.
             "int k = 0;\n  while (n > 0) { if (in[n]) a[k++] = HERE; --n; }",
             "int k = 0;\n  while (n > 0) { --n; if (k >= 8) continue; a[k++] = HERE; }",
+            // The assigned value is not known to be the first one.
+            "int k, j;\n  for (k = 0, j = k = 1; j < n; ++j, ++k) a[k] = HERE;",
+            "int k; k = n;\n  for (int i = 0; i < n; ++i) a[k++] = HERE;",
+            "int k; k = 0; in[0] = k++;\n  for (int i = 0; i < n; ++i) a[k++] = HERE;",
+            "int k; if (n) k = 0;\n  for (int i = 0; i < n; ++i) a[k++] = HERE;",
+            "int k; k = 0; f(&k);\n  for (int i = 0; i < n; ++i) a[k++] = HERE;",
+            "int k;\n  for (k = 0, n = 3; in[n]; ++k, --k) a[k] = HERE;",
             "int k = 0;\n  while (n > 0) { in[n] = 0; if (k >= 8) break; a[k++] = HERE; --n; }",
             // Something else happens to the counter, or it starts anywhere.
             "int k = 0;\n  while (n > 0) { a[k++] = HERE; if (k == 8) k = 0; --n; }",

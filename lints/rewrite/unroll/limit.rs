@@ -9,6 +9,7 @@ use cuda_syntax::tree::{Declaration, DeclarationKind, access_path, enclosing_fun
 use super::body::{condition_of, only_child};
 use super::extent::certain_extent;
 use super::header::step;
+use super::linear::Linear;
 use crate::rewrite::facts::integers::{is_int, plain_words};
 use crate::rewrite::facts::purity::{is_pure, is_pure_call};
 use crate::rewrite::facts::steady::is_reachable;
@@ -27,6 +28,12 @@ pub fn is_below(tree: &SyntaxTree, condition: Node<'_>, counter: &str, extent: i
                 || is_below(tree, right, counter, extent) && !writes(tree, left, counter)
         }
         Some("<") if tree.slice(left) == counter => is_at_most(tree, right, condition, counter, extent),
+        // `i + 1 < n`, without a sum that wraps around.
+        Some("<") if tree.named(left, counter).next().is_some() => {
+            let added = Linear::of(tree, left).map(|sum| sum.split(tree, counter));
+            let added = added.filter(|(factor, rest)| *factor == 1 && rest.terms().is_empty());
+            added.is_some_and(|(_, rest)| is_at_most(tree, right, condition, counter, extent + rest.constant))
+        }
         Some("<=") if tree.slice(left) == counter => is_at_most(tree, right, condition, counter, extent - 1),
         Some(">") if tree.slice(right) == counter => is_at_most(tree, left, condition, counter, extent),
         Some(">=") if tree.slice(right) == counter => is_at_most(tree, left, condition, counter, extent - 1),

@@ -2,12 +2,14 @@
 
 pub(super) mod body;
 pub(super) mod bound;
+mod counted;
 mod extent;
 pub mod for_loop;
 mod guard;
 pub(super) mod header;
 mod leaving;
 mod limit;
+mod linear;
 mod round;
 
 use cuda_syntax::types;
@@ -16,7 +18,7 @@ use lmem_base::gpu::MAX_REGISTERS;
 use lmem_frame::{Access, Address, StackObject};
 use nv_code::dataflow::TripCount;
 
-use self::for_loop::{ForLoop, index_loops};
+use self::for_loop::{ForLoop, index_loops, is_walk};
 use self::guard::Guard;
 use super::Rewrite;
 use super::shared::declaration::declared_elements;
@@ -49,25 +51,40 @@ pub fn suggestion_with_flag(object: &StackObject) -> Option<Suggestion> {
 /// `#pragma unroll` on all loops over the array. A loop with an unknown trip count first gets the array's extent as
 /// trip count, with a guard.
 pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
-    let Unrolled { rewrite, loops, has_guards, .. } = Unrolled::of(object)?;
-    let title = match (loops, has_guards) {
-        (1, false) => "unroll the loop (constant trip count)",
-        (_, false) => "unroll the loops over the array (constant trip counts)",
-        (1, true) => "use the array size as trip count, guard the body, and unroll",
-        (_, true) => "use the array size as trip count of all loops over it, guard their bodies, and unroll",
-    };
-    Some(rewrite.suggestion(title))
+    Some(Unrolled::of(object)?.suggestion())
+}
+
+/// The same for an array whose computed indices have induction variables in the source: once the loops are unrolled, they
+/// may be constants.
+pub fn suggestion_for_walks(object: &StackObject) -> Option<Suggestion> {
+    let mut computed = object.accesses.iter().filter(|access| matches!(access.address, Address::Computed(_)));
+    if !object.escapes().is_empty() || !computed.all(|access| is_walk(object, access)) {
+        return None;
+    }
+    let unrolled = Unrolled::of_loops(object, |_| true, &|access| is_walk(object, access), false)?;
+    (!unrolled.rewrite.edits.is_empty()).then(|| unrolled.suggestion())
 }
 
 /// Whether the extent of a guard, from the source, is one of the object's actual extents.
 fn is_extent_of(guard: &Guard, object: &StackObject) -> bool {
     let type_text = object.variable.as_ref().map_or("", |variable| variable.type_text.as_str());
-    let (Some(elements), Some(extent)) = (types::extent(type_text), guard.extent.map(u64::from)) else { return true };
+    let (Some(elements), Some(extent)) = (types::extent(type_text), guard.size.map(u64::from)) else { return true };
     let is_row = type_text.matches('[').count() == 1;
     if is_row { extent == elements } else { extent > 0 && elements % extent == 0 }
 }
 
 impl Unrolled {
+    fn suggestion(self) -> Suggestion {
+        let Self { rewrite, loops, has_guards, .. } = self;
+        let title = match (loops, has_guards) {
+            (1, false) => "unroll the loop (constant trip count)",
+            (_, false) => "unroll the loops over the array (constant trip counts)",
+            (1, true) => "use the array size as trip count, guard the body, and unroll",
+            (_, true) => "use the array size as trip count of all loops over it, guard their bodies, and unroll",
+        };
+        rewrite.suggestion(title)
+    }
+
     /// The rewrite for all accesses; `None` if the source of a loop does not show how.
     pub fn of(object: &StackObject) -> Option<Self> {
         Self::of_accesses(object, |_| true)
@@ -75,21 +92,26 @@ impl Unrolled {
 
     /// The rewrite for some of the accesses.
     pub fn of_accesses(object: &StackObject, is_wanted: impl Fn(&Access) -> bool) -> Option<Self> {
-        Self::of_loops(object, is_wanted, false)
+        Self::of_loops(object, is_wanted, &|_| false, false)
     }
 
     /// The same, where a loop whose trip count only the compiler found gets the array's extent, too: it may find the
     /// number after it unrolls.
     pub fn to_extents(object: &StackObject, is_wanted: impl Fn(&Access) -> bool) -> Option<Self> {
-        Self::of_loops(object, is_wanted, true)
+        Self::of_loops(object, is_wanted, &|_| false, true)
     }
 
-    fn of_loops(object: &StackObject, is_wanted: impl Fn(&Access) -> bool, is_doubted: bool) -> Option<Self> {
+    fn of_loops(
+        object: &StackObject,
+        is_wanted: impl Fn(&Access) -> bool,
+        is_walk: &dyn Fn(&Access) -> bool,
+        is_doubted: bool,
+    ) -> Option<Self> {
         if object.bytes > u64::from(MAX_REGISTERS) * REGISTER_BYTES {
             return None;
         }
         let accesses: Vec<&Access> = object.accesses.iter().filter(|access| is_wanted(access)).collect();
-        let mut loops = index_loops(object, accesses.iter().copied())?;
+        let mut loops = index_loops(object, accesses.iter().copied(), is_walk)?;
         // In a triangular nest, an inner loop has a constant trip count once the outer loops are unrolled. An outer loop
         // over the array gets a constant trip count itself.
         let is_over = |outer: &ForLoop| loops.iter().any(|known| known.is_same(outer));
@@ -100,7 +122,7 @@ impl Unrolled {
             .collect();
         let is_inner = |found: &ForLoop| inner.iter().any(|(known, _)| known.is_same(found));
         let has_run_time =
-            is_doubted || accesses.iter().any(|access| access.address == Address::Induction(TripCount::RunTime));
+            is_doubted || accesses.iter().any(|it| it.address == Address::Induction(TripCount::RunTime) || is_walk(it));
         let is_known =
             |found: &ForLoop| found.rounds.is_some() || (!has_run_time && !found.is_stepped) || is_inner(found);
         let outer: Vec<ForLoop> = inner.iter().flat_map(|(_, outer)| outer.clone()).collect();

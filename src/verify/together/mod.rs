@@ -87,7 +87,10 @@ pub(super) fn try_together(
                     }
                     group.open.clear();
                 }
-                Verdict::Proven(_) => tally.refuted.push((place(&diagnostics[members[0]]), Fault::NoBetter)),
+                Verdict::Proven(_) => {
+                    tally.refuted.push((place(&diagnostics[members[0]]), Fault::NoBetter));
+                    diagnostics[members[0]].reject(&suggestion.title, Fault::NoBetter);
+                }
                 Verdict::Refuted(fault) => refuse(members[0], suggestion, fault, diagnostics, outcomes, tally),
                 Verdict::Unclear | Verdict::Open => group.open.clear(),
             }
@@ -105,6 +108,7 @@ fn refuse(
     tally: &mut Tally,
 ) {
     if proof(&outcomes[index]).is_some() || outcomes[index].len() != diagnostics[index].suggestions.len() {
+        diagnostics[index].reject(&suggestion.title, &fault);
         tally.refuted.push((place(&diagnostics[index]), fault));
         return;
     }

@@ -53,14 +53,21 @@ struct Statement {
 }
 
 impl Statement {
-    /// The statement from an offset; `None` unless it declares plain variables and arrays of one type.
+    /// The statement from an offset; `None` unless it declares plain variables, pointers and arrays of one type.
     fn parse(text: &str, start: usize) -> Option<Self> {
         let (mut depth, mut commas, mut end) = (0_usize, Vec::new(), None);
+        // Whether a `*` here is that of a declarator, not of its initializer.
+        let mut is_before_name = true;
         for (at, c) in text.get(start..)?.char_indices() {
             match c {
                 '[' | '{' => depth += 1,
                 ']' | '}' => depth = depth.checked_sub(1)?,
-                ',' if depth == 0 => commas.push(start + at),
+                ',' if depth == 0 => {
+                    commas.push(start + at);
+                    is_before_name = true;
+                }
+                '*' if depth == 0 && is_before_name => {}
+                '=' if depth == 0 => is_before_name = false,
                 ';' if depth == 0 => {
                     end = Some(start + at);
                     break;
@@ -74,8 +81,16 @@ impl Statement {
         let end = end?;
         let first = text.get(start..commas.first().copied().unwrap_or(end))?;
         let name_end = first.find(['[', '=', '{']).map_or(first, |at| &first[..at]).trim_end().len();
-        let head = first[..name_end].trim_end_matches(is_identifier_character);
-        if head.trim().is_empty() || !head.ends_with(char::is_whitespace) || head.len() == name_end {
+        let before = first[..name_end].trim_end_matches(is_identifier_character);
+        // The stars of a pointer are the first declarator's own.
+        let words = before.trim_end_matches(|c: char| c == '*' || c.is_whitespace());
+        let blanks = first[words.len()..].len() - first[words.len()..].trim_start().len();
+        let head = &first[..words.len() + blanks];
+        if words.contains('*')
+            || head.trim().is_empty()
+            || !head.ends_with(char::is_whitespace)
+            || head.len() == name_end
+        {
             return None;
         }
         let starts = std::iter::once(start + head.len()).chain(commas.iter().map(|at| at + 1));

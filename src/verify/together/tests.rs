@@ -97,9 +97,24 @@ fn rows_of_one_statement_are_declared_in_their_order() {
     // What is declared anew is not what was there.
     let other = k.replace("float acc[N]", "double acc[N]");
     assert_eq!(merged(text, &[&[("float", all, &y)], &[("float", all, &other)]]), None);
-    // Pointers are not understood.
-    let (text, all) = ("{\n    float y[N], *k;\n}", "float y[N], *k;");
-    assert_eq!(merged(text, &[&[("float", all, "float *k;")], &[("float", all, "float y[N];")]]), None);
+}
+
+#[test]
+fn pointers_of_one_statement_stay_behind_their_arrays() {
+    let text = "{\n    int a[3], b[3], *cur = a, *next = b;\n    swap(cur, next);\n}";
+    let whole = "int a[3], b[3], *cur = a, *next = b;";
+    let of_a = "__shared__ int a_rows[64][3];\n    auto &a = a_rows[threadIdx.x];\n    int b[3], *cur = a, *next = b;";
+    let of_b = "int a[3];\n    __shared__ int b_rows[64][3];\n    auto &b = b_rows[threadIdx.x];\n    int *cur = a, *next = b;";
+    let expected = "{\n    __shared__ int a_rows[64][3];\n    auto &a = a_rows[threadIdx.x];\n    __shared__ int b_rows[64][3];\n    \
+                    auto &b = b_rows[threadIdx.x];\n    int *cur = a, *next = b;\n    swap(cur, next);\n}";
+    let (a, b): (&[_], &[_]) = (&[("int a", whole, of_a)], &[("int a", whole, of_b)]);
+    assert_eq!(merged(text, &[a, b]).as_deref(), Some(expected));
+    // A product is no pointer, and a constant pointer's words are not those of all.
+    for other in ["int a[3], b[3], c = 2 * n;", "int *const p = q, a[3], b[3];"] {
+        let text = text.replace(whole, other);
+        let (a, b): (&[_], &[_]) = (&[("{", other, "int d;")], &[("{", other, "int e;")]);
+        assert_eq!(merged(&text, &[a, b]), None, "{other}");
+    }
 }
 
 #[test]
