@@ -154,7 +154,8 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: 
     if let Some(advice) = packed(object) {
         return advice;
     }
-    let has_room = shared::has_room(cx, object.bytes);
+    let must_be_resident = shared::must_be_resident(cx);
+    let has_room = !must_be_resident && shared::has_room(cx, object);
     match sources.uniformity() {
         _ if exceeds_registers(object.bytes) => IN_PIECES.to_string(),
         _ if is_rotation => {
@@ -185,6 +186,9 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: 
              elements, or make the index a constant",
             (object.bytes.saturating_mul(USUAL_THREADS)).div_ceil(1 << 10)
         ),
+        _ if must_be_resident => {
+            "make the index a constant: all blocks must be resident at once, and shared memory leaves room for fewer".to_string()
+        }
         _ if !has_room => {
             "make the index a constant: the shared memory that the kernel uses may leave no room for one array per thread"
                 .to_string()

@@ -7,12 +7,14 @@ mod block;
 pub(super) mod columns;
 pub mod declaration;
 mod residency;
+mod room;
 mod rows;
+mod runners;
 mod section;
 pub mod spilling;
 
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
-use lmem_base::gpu::{DECLARED_SHARED, WARP};
+use lmem_base::gpu::WARP;
 use lmem_base::source::Span;
 use lmem_base::words::bytes;
 use lmem_frame::{Address, EscapeKind, StackObject};
@@ -22,6 +24,8 @@ pub use self::block::place_of;
 use self::block::{Block, Origin, USUAL_THREADS};
 use self::declaration::{BlockThreads, PrivateVariable, private_variable};
 pub use self::residency::must_be_resident;
+use self::room::Room;
+use self::runners::Runners;
 use super::Rewrite;
 use super::facts::text::split_at_commas;
 use crate::framework::LintContext;
@@ -32,9 +36,6 @@ const OWN_COLUMNS: [&str; 3] = [
     "threadIdx.y * blockDim.x + threadIdx.x",
     "(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x",
 ];
-
-/// Padding per row that makes its length odd, in bytes, for the usual types.
-const ROW_GAP: u64 = 8;
 
 /// The memory layout of the variables of all threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,23 +56,26 @@ pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggesti
     if let Some(shown) = shows_one_thread(cx, &variable) {
         return keep_for_one_thread(cx, object, &variable, Some(&shown));
     }
+    let runners = Runners::of(cx, Some(&variable));
+    let room = Room::of(cx, &runners)?;
     let layouts = [Layout::Columns, Layout::Rows];
-    layouts.into_iter().find_map(|layout| keep_laid_out(cx, object, &variable, layout))
+    layouts.into_iter().find_map(|layout| keep_laid_out(cx, object, &variable, (&runners, &room), layout))
 }
 
 fn keep_laid_out(
     cx: &LintContext<'_>,
     object: &StackObject,
     variable: &PrivateVariable,
+    (runners, free): (&Runners<'_>, &Room),
     layout: Layout,
 ) -> Option<Suggestion> {
     // A row holds the whole structure that `ring.slot` is a member of.
     let name = object.variable.as_ref()?.name.split('.').next()?;
     let bytes = whole_bytes(cx, object, variable)?;
-    let fits = |threads: u32| room_for(cx, bytes, threads, layout).is_some();
-    let block = Block::of(cx, variable, &fits)?;
+    let fits = |threads: u32| free.for_variables(bytes, threads, layout).is_some();
+    let block = Block::of(cx, variable, runners, &fits)?;
     let threads = block.threads;
-    let size = room_for(cx, bytes, threads, layout)?;
+    let size = free.for_variables(bytes, threads, layout)?;
     if is_stack(object) && takes_residents(cx, size, threads) {
         return None;
     }
@@ -100,11 +104,12 @@ pub fn is_constructed(object: &StackObject) -> bool {
     private_variable(object).is_some_and(|variable| variable.is_constructed())
 }
 
-/// Whether shared memory has room for a variable of each thread, beside what the kernel uses already.
-pub fn has_room(cx: &LintContext<'_>, bytes: u64) -> bool {
+/// Whether shared memory has room for a variable of each thread, beside what the kernels that run its function take.
+pub fn has_room(cx: &LintContext<'_>, object: &StackObject) -> bool {
+    let Some(room) = Room::of(cx, &Runners::of(cx, private_variable(object).as_ref())) else { return false };
     let bound = cx.unit.function(&cx.frame.mangled).and_then(|function| function.max_thread_count());
     let least = USUAL_THREADS.into_iter().min();
-    bound.or(least).is_some_and(|threads| room_for(cx, bytes, threads, Layout::Columns).is_some())
+    bound.or(least).is_some_and(|threads| room.for_variables(object.bytes, threads, Layout::Columns).is_some())
 }
 
 /// Whether the variable is a stack that is better off in local memory, at every block size.
@@ -152,7 +157,8 @@ fn keep_for_one_thread(
     variable: &PrivateVariable,
     shown: Option<&str>,
 ) -> Option<Suggestion> {
-    let size = room_for(cx, whole_bytes(cx, object, variable)?, 1, Layout::Columns)?;
+    let room_of_kernel = Room::of(cx, &Runners::of(cx, Some(variable)))?;
+    let size = room_of_kernel.for_variables(whole_bytes(cx, object, variable)?, 1, Layout::Columns)?;
     let name = object.variable.as_ref()?.name.split('.').next()?;
     let edits = variable.for_one_thread(object, &argument_of(cx, variable))?;
     let (open, applicability) = match shown {
@@ -183,14 +189,6 @@ fn whole_bytes(cx: &LintContext<'_>, object: &StackObject, variable: &PrivateVar
     Some(known.and_then(|variable| variable.bytes).unwrap_or_else(of_object)).filter(|bytes| *bytes > 0)
 }
 
-/// Bytes of the variables of all threads, if a block has room for them.
-fn room_for(cx: &LintContext<'_>, bytes: u64, threads: u32, layout: Layout) -> Option<u64> {
-    let gap = if layout == Layout::Rows { ROW_GAP } else { 0 };
-    let size = (bytes + gap) * u64::from(threads);
-    let added = cx.unit.launches().dynamic_shared(&cx.frame.name)?;
-    (size + cx.frame.usage.shared + added <= DECLARED_SHARED && !has_dynamic_shared_memory(cx)).then_some(size)
-}
-
 fn edits(
     cx: &LintContext<'_>,
     object: &StackObject,
@@ -214,15 +212,6 @@ fn argument_of(cx: &LintContext<'_>, variable: &PrivateVariable) -> impl Fn(&str
         let position = parameters.iter().position(|parameter| parameter == name)?;
         arguments.get(position).cloned()
     }
-}
-
-/// Whether the kernel uses dynamic shared memory, so that the remaining size is unknown.
-fn has_dynamic_shared_memory(cx: &LintContext<'_>) -> bool {
-    let symbols = &cx.unit.facts.ptx.extern_shared;
-    let functions = cx.unit.facts.ptx.functions.iter();
-    functions
-        .filter(|function| !function.is_entry || *function.name == *cx.frame.mangled)
-        .any(|function| symbols.iter().any(|symbol| function.mentions(symbol)))
 }
 
 /// `float` and `32` for `scan<float, 32>`.
