@@ -51,7 +51,8 @@
 //! Moving a kernel's own variable to shared memory needs the size of the largest block: launch bounds limit it, or the
 //! kernel has internal linkage and its file all launches. Else you must fill in the size: the edit has that of a launch
 //! in the file, or a usual one, and a larger block would write beyond the array. So it is for a variable of a
-//! `__device__` function, because other kernels may call the function. Each thread uses only its own part, so no
+//! `__device__` function, unless all kernels that call it are in its file and have the same block. Dynamic shared memory
+//! of launches must fit beside it, in 48 KiB: an edit with a size to fill in says how much. Each thread uses only its own part, so no
 //! synchronization is needed. If every use is an element, the part is a column; a variable that methods and functions
 //! use as a whole becomes a row with the same name, a structure or an instance of a template if its default constructor
 //! does nothing, or if it has no destructor: each thread then constructs its object in its row. The programmer must
@@ -155,7 +156,8 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: 
     if let Some(advice) = packed(object) {
         return advice;
     }
-    let has_room = shared::has_room(cx, object.bytes);
+    let must_be_resident = shared::must_be_resident(cx);
+    let has_room = !must_be_resident && shared::has_room(cx, object);
     match sources.uniformity() {
         _ if exceeds_registers(object.bytes) => IN_PIECES.to_string(),
         _ if is_rotation => {
@@ -186,8 +188,12 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: 
              elements, or make the index a constant",
             (object.bytes.saturating_mul(USUAL_THREADS)).div_ceil(1 << 10)
         ),
+        _ if must_be_resident => {
+            "make the index a constant: all blocks must be resident at once, and shared memory leaves room for fewer".to_string()
+        }
         _ if !has_room => {
-            "make the index a constant: the shared memory that the kernel uses may leave no room for one array per thread"
+            "make the index a constant: the shared memory that the kernel uses or is launched with may leave no room for \
+             one array per thread"
                 .to_string()
         }
         _ => "move the array to shared memory as `[element][thread]`, or make the index a constant".to_string(),

@@ -162,14 +162,19 @@ impl<'a> UnitContext<'a> {
     /// Whether no other code can launch a kernel than the file that defines it: the kernel and all others of its name
     /// have internal linkage, and the unit has no other file of the user's, where a launch or its macro could stand.
     pub fn has_all_launches(&self, frame: &KernelFrame) -> bool {
-        let name = base_name(&frame.name);
+        self.has_all_launches_of(base_name(&frame.name))
+    }
+
+    /// The same for all kernels with a name, without namespaces and template arguments.
+    pub fn has_all_launches_of(&self, name: &str) -> bool {
         let is_it = |function: &&PtxFunction| function.is_entry && base_name(&demangle(&function.name)) == name;
         let mut kernels = self.ptx().functions.iter().filter(is_it).peekable();
-        let is_file = matches!(self.unit.code, UnitCode::CudaFile { .. });
-        is_file
-            && self.compiled.files.files.len() == 1
-            && kernels.peek().is_some()
-            && kernels.all(|function| function.linkage == Linkage::Internal)
+        self.is_one_file() && kernels.peek().is_some() && kernels.all(|function| function.linkage == Linkage::Internal)
+    }
+
+    /// Whether the unit is a `.cu` file that includes no other file of the user's.
+    pub fn is_one_file(&self) -> bool {
+        matches!(self.unit.code, UnitCode::CudaFile { .. }) && self.compiled.files.files.len() == 1
     }
 
     pub fn ptx_text(&self) -> &str {

@@ -7,7 +7,7 @@ use lmem_base::edit;
 
 use super::batch::Batch;
 use super::measure::{Measured, canonical};
-use super::{Budget, Candidate, Prover, candidate_of, compare, is_cancelled, judge_kernels, results, run};
+use super::{Budget, Candidate, Prover, candidate_of, compare, is_cancelled, judge_kernels, results, room, run};
 use crate::compile::Failure;
 
 /// Compatible suggestions.
@@ -149,7 +149,7 @@ fn holds<'r>(
     let own: BTreeSet<String> = kernels.map(|kernel| canonical(kernel)).collect();
     results.iter().all(|(subject, after)| {
         let subject = &prover.subjects[*subject];
-        if results::any_difference(after).is_some() {
+        if results::any_difference(after).is_some() || room::lacking(subject, after).is_some() {
             return false;
         }
         let is_good = |index: &usize| {

@@ -16,6 +16,7 @@ pub mod measure;
 mod occupancy;
 pub mod overlay;
 pub mod results;
+mod room;
 mod subjects;
 #[cfg(test)]
 mod tests;
@@ -195,6 +196,7 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
                 if !results::are_equal(&verification) {
                     suggestion.applicability = suggestion.applicability.max(Applicability::MaybeIncorrect);
                 }
+                room::say(&mut suggestion, &verification);
                 suggestion.verification = Some(verification);
                 diagnostic.suggestions = vec![suggestion];
                 return;
@@ -414,6 +416,9 @@ fn outcome<'r>(
         };
         if let Some(name) = compare::first_that_suffers(subject.before, after, |name| spared.contains(name)) {
             return failed(Fault::OtherFunction(demangle(name)));
+        }
+        if let Some(fault) = room::lacking(subject, after) {
+            return failed(fault);
         }
         if let Some(what) = results::difference(candidate, after) {
             return Verdict::Refuted(Fault::Results(what));

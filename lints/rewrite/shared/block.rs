@@ -4,11 +4,13 @@
 //! are a limit that the hardware enforces. A launch shows one size, and a kernel with external linkage may be launched
 //! by files that no run reads, so that its launches prove nothing.
 
-use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::tree::{BoundsPlace, base_name, enclosing_function};
+use cuda_syntax::ast::Kind;
+use cuda_syntax::tree::{BoundsPlace, base_name};
 use cuda_syntax::{Launch, SyntaxTree};
+use lmem_base::mangling::demangle;
 
 use super::declaration::PrivateVariable;
+use super::runners::Runners;
 use crate::framework::LintContext;
 use crate::rewrite::facts::text::split_at_commas;
 
@@ -27,7 +29,7 @@ pub struct Block {
 pub enum Origin {
     /// Launch bounds: a larger block does not run.
     Bounds,
-    /// All launches that there are.
+    /// All launches that there are, or the bounds of all kernels that run a function.
     AllLaunches,
     /// A launch, at this place; there may be larger ones elsewhere.
     Launch(String),
@@ -38,10 +40,15 @@ pub enum Origin {
 impl Block {
     /// The largest block of a variable's kernel. For a function that several kernels may call, and where nothing tells
     /// it, a usual size that `fits`.
-    pub fn of(cx: &LintContext<'_>, variable: &PrivateVariable, fits: &dyn Fn(u32) -> bool) -> Option<Self> {
+    pub fn of(
+        cx: &LintContext<'_>,
+        variable: &PrivateVariable,
+        runners: &Runners<'_>,
+        fits: &dyn Fn(u32) -> bool,
+    ) -> Option<Self> {
         let known = match variable.is_of_kernel {
             true => Self::of_launch_bounds(cx, variable).or_else(|| Self::of_launches(cx, variable)),
-            false => Self::of_only_caller(cx, variable),
+            false => Self::of_all_runners(cx, variable, runners).or_else(|| Self::of_only_caller(cx, runners)),
         };
         known.or_else(|| {
             let threads = USUAL_THREADS.into_iter().find(|threads| fits(*threads))?;
@@ -69,13 +76,19 @@ impl Block {
         variable.can_spell(text).then(|| Self { threads, text: text.to_string(), origin: Origin::Bounds })
     }
 
+    /// The largest block of all kernels that run the variable's function, if no others can, and all have the same.
+    fn of_all_runners(cx: &LintContext<'_>, variable: &PrivateVariable, runners: &Runners<'_>) -> Option<Self> {
+        let mut blocks = runners.kernels.iter().map(|kernel| certain(cx, variable, &kernel.name));
+        let (threads, text) = blocks.next().filter(|_| runners.are_all)??;
+        let is_same = blocks.all(|block| block.is_some_and(|(other, spelled)| other == threads && spelled == text));
+        is_same.then_some(Self { threads, text, origin: Origin::AllLaunches })
+    }
+
     /// The largest launch of this kernel, if the file has no other that calls the variable's function. Other files may.
-    fn of_only_caller(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Self> {
-        let launch = cx.unit.launch(cx.frame)?;
-        let kernels = kernels_that_call(&variable.tree, enclosing_function(variable.tree.node_at(variable.offset)?)?);
-        let is_only = matches!(kernels.as_slice(), [only] if only == base_name(&cx.frame.name));
+    fn of_only_caller(cx: &LintContext<'_>, runners: &Runners<'_>) -> Option<Self> {
+        let launch = cx.unit.launch(cx.frame).filter(|_| runners.are_one(cx))?;
         let origin = Origin::Launch(place_of(launch));
-        is_only.then(|| Self { threads: launch.threads, text: launch.threads.to_string(), origin })
+        Some(Self { threads: launch.threads, text: launch.threads.to_string(), origin })
     }
 
     /// The largest of the launches that the unit shows.
@@ -118,32 +131,36 @@ pub fn rows_of(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<u32> 
     launches.iter().map(rows).collect::<Option<Vec<u32>>>()?.into_iter().max()
 }
 
-/// The names of the kernels of a file that call a function, directly or through others of the file.
-fn kernels_that_call(tree: &SyntaxTree, function: Node<'_>) -> Vec<String> {
-    let (mut open, mut known, mut kernels) = (vec![function], Vec::new(), Vec::new());
-    while let Some(current) = open.pop() {
-        let name = function_name(tree, current).to_string();
-        if known.contains(&name) {
-            continue;
-        }
-        let around = tree.nodes().filter(|node| is_name_of(tree, *node, &name)).filter_map(enclosing_function);
-        open.extend(around.filter(|caller| *caller != current));
-        if tree.is_within_kernel(current.end_byte().saturating_sub(1)) {
-            kernels.push(name.clone());
-        }
-        known.push(name);
+/// The largest block of a kernel, and its text: of launch bounds or of all launches, if they are numbers or constants that
+/// are known where the variable is.
+fn certain(cx: &LintContext<'_>, variable: &PrivateVariable, mangled: &str) -> Option<(u32, String)> {
+    let demangled = demangle(mangled);
+    let name = base_name(&demangled);
+    let spelled = |text: &str| (is_literal(text) || variable.is_known_constant(text)).then(|| text.to_string());
+    let function = cx.unit.function(mangled)?;
+    if let Some(threads) = function.max_thread_count() {
+        let text = bounds_of(&variable.tree, name)?;
+        return if is_literal(&text) { Some((threads, threads.to_string())) } else { Some((threads, spelled(&text)?)) };
     }
-    kernels
+    let launches = cx.unit.launches().all(name).filter(|_| cx.unit.has_all_launches_of(name))?;
+    let are_literal = launches.iter().all(|launch| is_literal(launch.block_text()));
+    let threads = launches.iter().map(|launch| launch.threads).max().filter(|_| are_literal)?;
+    Some((threads, threads.to_string()))
 }
 
-fn function_name<'t>(tree: &'t SyntaxTree, function: Node<'_>) -> &'t str {
-    let declarator = function.field(Field::Declarator);
-    declarator.map_or("", |declarator| base_name(tree.slice(declarator.declared_name())))
-}
-
-/// Whether a node is a whole name: of a function that is called, or of a method.
-fn is_name_of(tree: &SyntaxTree, node: Node<'_>, name: &str) -> bool {
-    matches!(node.kind(), Kind::Identifier | Kind::FieldIdentifier) && tree.slice(node) == name
+/// The first argument of the launch bounds of the only kernel of that name.
+fn bounds_of(tree: &SyntaxTree, name: &str) -> Option<String> {
+    let functions = tree.nodes().filter(|node| node.kind() == Kind::FunctionDefinition);
+    let mut kernels = functions.filter_map(|node| {
+        let function = tree.function_at(node.start_byte())?;
+        let is_it = tree.text().get(function.name.clone()) == Some(name);
+        (is_it && tree.is_within_kernel(node.end_byte().saturating_sub(1))).then_some(function)
+    });
+    let function = kernels.next().filter(|function| function.bounds_place == BoundsPlace::Head)?;
+    let bounds = tree.text().get(function.launch_bounds?)?;
+    let arguments = bounds.split_once('(')?.1.trim_end().strip_suffix(')')?;
+    let text = split_at_commas(arguments).first()?.trim().to_string();
+    kernels.next().is_none().then_some(text)
 }
 
 /// Where a launch stands, for readers.
@@ -162,24 +179,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn callers_are_followed_to_their_kernels() {
-        let text = "__device__ void inner(int *a) { a[0] = 1; }
-__device__ void outer(int *a) { inner(a); }
-__device__ void loop(int *a) { loop(a); }
-__global__ void first(int *a) { outer(a); }
-__global__ void second(int *a) { a[1] = 2; loop(a); }
-__global__ void third(int *a) { inner(a); }
+    fn bounds_are_those_of_the_only_kernel_of_a_name() {
+        let text = "constexpr int B = 64;
+__global__ void __launch_bounds__(128) a(int *p) { p[0] = 1; }
+static __global__ void __launch_bounds__(B, 2) b(int *p) { p[0] = 1; }
+__global__ void c(int *p) { p[0] = 1; }
+namespace n { __global__ void __launch_bounds__(32) d(int *p) { p[0] = 1; } }
+namespace m { __global__ void __launch_bounds__(64) d(int *p) { p[0] = 1; } }
 ";
         let tree = SyntaxTree::example("a.cu", text);
-        let callers = |name: &str| {
-            let node = tree.node_at(text.find(&format!("void {name}(")).unwrap() + 5).unwrap();
-            kernels_that_call(&tree, enclosing_function(node).unwrap())
-        };
-        assert_eq!(callers("loop"), ["second"]);
-        assert_eq!(callers("outer"), ["first"]);
-        let mut both = callers("inner");
-        both.sort();
-        assert_eq!(both, ["first", "third"]);
+        let bounds = ["a", "b", "c", "d"].map(|name| bounds_of(&tree, name));
+        assert_eq!(bounds, [Some("128".to_string()), Some("B".to_string()), None, None]);
     }
 
     #[test]

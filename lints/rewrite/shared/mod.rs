@@ -9,12 +9,14 @@ pub mod declaration;
 mod initial;
 mod leaders;
 mod residency;
+mod room;
 mod rows;
+mod runners;
 mod section;
 pub mod spilling;
 
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
-use lmem_base::gpu::{DECLARED_SHARED, WARP};
+use lmem_base::gpu::WARP;
 use lmem_base::source::Span;
 use lmem_base::words::bytes;
 use lmem_frame::{Address, EscapeKind, StackObject};
@@ -24,6 +26,8 @@ pub use self::block::place_of;
 use self::block::{Block, Origin, USUAL_THREADS};
 use self::declaration::{BlockThreads, PrivateVariable, private_variable};
 pub use self::residency::must_be_resident;
+use self::room::Room;
+use self::runners::Runners;
 use super::Rewrite;
 use super::facts::text::split_at_commas;
 use crate::framework::LintContext;
@@ -34,9 +38,6 @@ const OWN_COLUMNS: [&str; 3] = [
     "threadIdx.y * blockDim.x + threadIdx.x",
     "(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x",
 ];
-
-/// Padding per row that makes its length odd, in bytes, for the usual types.
-const ROW_GAP: u64 = 8;
 
 /// The memory layout of the variables of all threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,26 +58,29 @@ pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggesti
     if let Some(shown) = shows_one_thread(cx, &variable) {
         return keep_for_one_thread(cx, object, &variable, Some(&shown));
     }
-    if let Some(suggestion) = keep_for_leaders(cx, object, &variable) {
+    let runners = Runners::of(cx, Some(&variable));
+    let room = Room::of(cx, &runners)?;
+    if let Some(suggestion) = keep_for_leaders(cx, object, &variable, (&runners, &room)) {
         return Some(suggestion);
     }
     let layouts = [Layout::Columns, Layout::Rows];
-    layouts.into_iter().find_map(|layout| keep_laid_out(cx, object, &variable, layout))
+    layouts.into_iter().find_map(|layout| keep_laid_out(cx, object, &variable, (&runners, &room), layout))
 }
 
 fn keep_laid_out(
     cx: &LintContext<'_>,
     object: &StackObject,
     variable: &PrivateVariable,
+    (runners, free): (&Runners<'_>, &Room),
     layout: Layout,
 ) -> Option<Suggestion> {
     // A row holds the whole structure that `ring.slot` is a member of.
     let name = object.variable.as_ref()?.name.split('.').next()?;
     let bytes = whole_bytes(cx, object, variable)?;
-    let fits = |threads: u32| room_for(cx, bytes, threads, layout).is_some();
-    let block = Block::of(cx, variable, &fits)?;
+    let fits = |threads: u32| free.for_variables(bytes, threads, layout).is_some();
+    let block = Block::of(cx, variable, runners, &fits)?;
     let threads = block.threads;
-    let size = room_for(cx, bytes, threads, layout)?;
+    let size = free.for_variables(bytes, threads, layout)?;
     if is_stack(object) && takes_residents(cx, size, threads) {
         return None;
     }
@@ -105,11 +109,12 @@ pub fn is_constructed(object: &StackObject) -> bool {
     private_variable(object).is_some_and(|variable| variable.is_constructed())
 }
 
-/// Whether shared memory has room for a variable of each thread, beside what the kernel uses already.
-pub fn has_room(cx: &LintContext<'_>, bytes: u64) -> bool {
+/// Whether shared memory has room for a variable of each thread, beside what the kernels that run its function take.
+pub fn has_room(cx: &LintContext<'_>, object: &StackObject) -> bool {
+    let Some(room) = Room::of(cx, &Runners::of(cx, private_variable(object).as_ref())) else { return false };
     let bound = cx.unit.function(&cx.frame.mangled).and_then(|function| function.max_thread_count());
     let least = USUAL_THREADS.into_iter().min();
-    bound.or(least).is_some_and(|threads| room_for(cx, bytes, threads, Layout::Columns).is_some())
+    bound.or(least).is_some_and(|threads| room.for_variables(object.bytes, threads, Layout::Columns).is_some())
 }
 
 /// What keeps a variable out of shared memory, beside the way in which it is used.
@@ -124,17 +129,14 @@ pub fn obstacle(cx: &LintContext<'_>, object: &StackObject) -> Option<String> {
     if must_be_resident(cx) {
         return Some("shared memory could keep blocks that wait for each other from being resident".to_string());
     }
-    if has_dynamic_shared_memory(cx) {
-        return Some("the kernel uses dynamic shared memory, beside which room is not certain".to_string());
-    }
-    if cx.unit.launches().dynamic_shared(&cx.frame.name).is_none() {
-        return Some("a launch's dynamic shared memory is not known".to_string());
-    }
-    let fits = |threads: u32| room_for(cx, object.bytes, threads, Layout::Columns).is_some();
-    let threads = Block::of(cx, &variable, &fits).map(|block| block.threads);
+    let runners = Runners::of(cx, Some(&variable));
+    let Some(free) = Room::of(cx, &runners) else {
+        return Some("it is not known how much dynamic shared memory the launches take".to_string());
+    };
+    let fits = |threads: u32| free.for_variables(object.bytes, threads, Layout::Columns).is_some();
+    let threads = Block::of(cx, &variable, &runners, &fits).map(|block| block.threads);
     let threads = threads.or_else(|| USUAL_THREADS.into_iter().min()).filter(|threads| !fits(*threads))?;
-    let taken = cx.frame.usage.shared + cx.unit.launches().dynamic_shared(&cx.frame.name).unwrap_or(0);
-    let beside = if taken > 0 { format!(" beside the {} in use", room(taken)) } else { String::new() };
+    let beside = if free.taken() > 0 { format!(" beside the {} in use", room(free.taken())) } else { String::new() };
     let size = room(object.bytes.saturating_mul(u64::from(threads)));
     Some(format!("shared memory has no room for {size} ({threads} threads){beside}"))
 }
@@ -184,7 +186,8 @@ fn keep_for_one_thread(
     variable: &PrivateVariable,
     shown: Option<&str>,
 ) -> Option<Suggestion> {
-    let size = room_for(cx, whole_bytes(cx, object, variable)?, 1, Layout::Columns)?;
+    let room_of_kernel = Room::of(cx, &Runners::of(cx, Some(variable)))?;
+    let size = room_of_kernel.for_variables(whole_bytes(cx, object, variable)?, 1, Layout::Columns)?;
     let name = object.variable.as_ref()?.name.split('.').next()?;
     let edits = variable.for_one_thread(object, &argument_of(cx, variable))?;
     let (open, applicability) = match shown {
@@ -197,14 +200,19 @@ fn keep_for_one_thread(
 }
 
 /// An array that one thread of each warp, or of each row of the block, alone uses: a row for each of these threads.
-fn keep_for_leaders(cx: &LintContext<'_>, object: &StackObject, variable: &PrivateVariable) -> Option<Suggestion> {
+fn keep_for_leaders(
+    cx: &LintContext<'_>,
+    object: &StackObject,
+    variable: &PrivateVariable,
+    (runners, free): (&Runners<'_>, &Room),
+) -> Option<Suggestion> {
     if !variable.is_of_kernel {
         return None;
     }
     let (rows, own, leaders, threads) = match axes(cx, true) {
         1 => {
             let period = variable.threads_of_leader()?;
-            let block = Block::of(cx, variable, &|_| false).filter(Block::is_certain)?;
+            let block = Block::of(cx, variable, runners, &|_| false).filter(Block::is_certain)?;
             let rows = block.threads.div_ceil(period);
             (rows, format!("threadIdx.x / {period}"), format!("one thread of {period}"), block.assumed())
         }
@@ -215,7 +223,7 @@ fn keep_for_leaders(cx: &LintContext<'_>, object: &StackObject, variable: &Priva
         }
         _ => return None,
     };
-    let size = room_for(cx, whole_bytes(cx, object, variable)?, rows, Layout::Columns)?;
+    let size = free.for_variables(whole_bytes(cx, object, variable)?, rows, Layout::Columns)?;
     let name = object.variable.as_ref()?.name.split('.').next()?;
     let rows = BlockThreads { count: &rows.to_string(), own: &own };
     let edits = variable.rows_of_leaders(object, &rows, &argument_of(cx, variable))?;
@@ -242,14 +250,6 @@ fn whole_bytes(cx: &LintContext<'_>, object: &StackObject, variable: &PrivateVar
     Some(known.and_then(|variable| variable.bytes).unwrap_or_else(of_object)).filter(|bytes| *bytes > 0)
 }
 
-/// Bytes of the variables of all threads, if a block has room for them.
-fn room_for(cx: &LintContext<'_>, bytes: u64, threads: u32, layout: Layout) -> Option<u64> {
-    let gap = if layout == Layout::Rows { ROW_GAP } else { 0 };
-    let size = (bytes + gap) * u64::from(threads);
-    let added = cx.unit.launches().dynamic_shared(&cx.frame.name)?;
-    (size + cx.frame.usage.shared + added <= DECLARED_SHARED && !has_dynamic_shared_memory(cx)).then_some(size)
-}
-
 fn edits(
     cx: &LintContext<'_>,
     object: &StackObject,
@@ -273,15 +273,6 @@ fn argument_of(cx: &LintContext<'_>, variable: &PrivateVariable) -> impl Fn(&str
         let position = parameters.iter().position(|parameter| parameter == name)?;
         arguments.get(position).cloned()
     }
-}
-
-/// Whether the kernel uses dynamic shared memory, so that the remaining size is unknown.
-fn has_dynamic_shared_memory(cx: &LintContext<'_>) -> bool {
-    let symbols = &cx.unit.facts.ptx.extern_shared;
-    let functions = cx.unit.facts.ptx.functions.iter();
-    functions
-        .filter(|function| !function.is_entry || *function.name == *cx.frame.mangled)
-        .any(|function| symbols.iter().any(|symbol| function.mentions(symbol)))
 }
 
 /// `float` and `32` for `scan<float, 32>`.

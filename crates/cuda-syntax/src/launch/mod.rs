@@ -5,6 +5,7 @@
 //! make the other launches fail.
 
 mod reader;
+mod unseen;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,7 +89,7 @@ impl Launches {
     }
 
     /// Dynamic shared memory of a kernel: the largest size of its launches, 0 if it has none. `None` if a size is known
-    /// at run time only.
+    /// at run time only, or the kernel may be launched in ways that are not read.
     pub fn dynamic_shared(&self, kernel: &str) -> Option<u64> {
         match self.dynamic_shared.get(base_name(kernel)).copied().unwrap_or_default() {
             DynamicShared::Unseen => Some(0),
@@ -97,9 +98,15 @@ impl Launches {
         }
     }
 
+    /// Whether a launch of the kernel was found.
+    pub fn has_any(&self, kernel: &str) -> bool {
+        self.dynamic_shared.get(base_name(kernel)).is_some_and(|shared| *shared != DynamicShared::Unseen)
+    }
+
     fn of_own_text(unit: CompiledUnit<'_>) -> Self {
         match &unit.unit.code {
-            UnitCode::CudaFile { file, .. } if file.text().contains("<<<") => {
+            // Kernels are launched by calls of the runtime, too.
+            UnitCode::CudaFile { file, .. } if ["<<<", "__global__"].iter().any(|word| file.text().contains(word)) => {
                 let tree = SyntaxTree::new(MappedText::from_file(file), unit.file(file));
                 Reader { tree: &tree }.read()
             }
@@ -326,6 +333,55 @@ mod tests {
         }
         let text = format!("{KERNELS}void h(float* a, int n) {{ t<8><<<1, 64, n>>>(a); }}");
         assert_eq!(launches(&text, &[]).dynamic_shared("t<16>"), None);
+    }
+
+    #[test]
+    fn launches_that_name_the_kernel_elsewhere_may_add_any_shared_memory() {
+        for (more, expected) in [
+            ("cudaLaunchKernel((const void*)k, dim3(1), dim3(64), args, 4096, 0);", Some(4096)),
+            ("cudaLaunchKernel((const void*)k, dim3(1), dim3(64), args);", Some(0)),
+            ("cudaLaunchCooperativeKernel(k, 1, 64, args, 0, 0);", Some(0)),
+            ("const size_t limit = 44 << 10; cudaLaunchKernel((void*)k, 1, 2, args, limit, 0);", Some(45056)),
+            ("size_t limit = n; cudaLaunchKernel((void*)k, 1, 2, args, limit, 0);", None),
+            ("cudaLaunchKernel(choose(k), 1, 2, args, 0, 0);", None),
+            ("cudaLaunchKernelEx(&config, k, a, n);", None),
+            ("cudaLaunchKernelExC(&config, (const void*)k, args);", None),
+            ("p.func = (void*)k; cudaGraphAddKernelNode(&node, graph, nullptr, 0, &p);", None),
+            ("const Kernel all[2] = {k, other}; all[n]<<<1, 160, 45056>>>(a, n);", None),
+            ("auto f = &k; f<<<1, 64>>>(a, n);", None),
+            ("start<k>(a, n);", None),
+            ("run(k, a);", None),
+            ("cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536);", None),
+            ("cudaFuncSetAttribute(k, (cudaFuncAttribute)8, 65536);", None),
+            ("cudaFuncSetAttribute(k, cudaFuncAttributePreferredSharedMemoryCarveout, 0);", Some(0)),
+            ("cudaFuncSetCacheConfig(k, cudaFuncCachePreferL1);", Some(0)),
+            ("cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n, k, 64, 0);", Some(0)),
+            ("printf(\"k\");", Some(0)),
+            ("cuModuleGetFunction(&f, module, \"k\"); cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 45056, 0, args, 0);", None),
+            ("{ float k = 1; use(k); }", Some(0)),
+            ("const int count = 14; bench([&] { k<<<1, 64, count * sizeof(int)>>>(a, n); });", Some(56)),
+            ("k<<<1, 64, 64 * sizeof(float4)>>>(a, n);", Some(1024)),
+        ] {
+            let host = format!("{KERNELS}void h(float* a, int n) {{ k<<<1, 64>>>(a, n); {more} }}");
+            assert_eq!(launches(&host, &[]).dynamic_shared("k"), expected, "{more}");
+            let alone = format!("{KERNELS}void h(float* a, int n) {{ {more} }}");
+            assert_eq!(launches(&alone, &[]).dynamic_shared("k"), expected, "{more}");
+        }
+        for (macros, call, expected) in [
+            ("#define LAUNCH(f, ...) f<<<1, 64, 45056>>>(__VA_ARGS__)", "LAUNCH(k, a, n);", None),
+            ("#define LAUNCH(f, ...) f##_kernel<<<1, 64, 45056>>>(__VA_ARGS__)", "LAUNCH(q, a);", None),
+            ("#define LAUNCH(f, ...) f##_kernel<<<1, 64>>>(__VA_ARGS__)", "LAUNCH(q, a);", Some(0)),
+            ("#define LAUNCH(f, ...) f##_kernel<<<__VA_ARGS__>>>(a)", "LAUNCH(q, 1, 64);", None),
+            ("#define RUN k", "RUN;", None),
+        ] {
+            let host = format!("{macros}\n{KERNELS}void h(float* a, int n) {{ {call} }}");
+            assert_eq!(launches(&host, &[]).dynamic_shared("k"), expected, "{macros}");
+        }
+        // Of a header: its other launches are in other files, and this one counts.
+        let host = "void h(float* a, int n) { in_header<<<1, 64, n>>>(a); }";
+        assert_eq!(launches(host, &[]).dynamic_shared("in_header"), None);
+        let launches = launches(&format!("{KERNELS}void h(float* a) {{ k<<<1, 64>>>(a, 1); }}"), &[]);
+        assert!(launches.has_any("k") && !launches.has_any("t<8>"));
     }
 
     #[test]

@@ -42,12 +42,14 @@ impl<'a> Reader<'a> {
         let nodes = all_nodes(root);
         let defined: BTreeSet<&str> = nodes.iter().filter_map(|node| self.defined_kernel(*node)).collect();
         for node in nodes.iter().filter(|node| node.kind() == Kind::CallExpression) {
-            let Some((kernel, configuration)) = self.launch(*node).filter(|(name, _)| defined.contains(name)) else {
-                continue;
-            };
-            let span = self.tree.span(node.start_byte()..configuration.end_byte());
-            let parts: Vec<Node<'a>> = configuration.named_children().collect();
+            let Some((kernel, configuration)) = self.launch(*node) else { continue };
+            let parts: Vec<Node<'a>> = configuration.named_children().filter(|part| !part.is_extra()).collect();
+            // The kernel may be of a header: then its other launches are unknown, but not this one.
             launches.add_shared(kernel, parts.get(2).map_or(DynamicShared::Bytes(0), |bytes| self.bytes(*bytes)));
+            if !defined.contains(kernel) {
+                continue;
+            }
+            let span = self.tree.span(node.start_byte()..configuration.end_byte());
             match parts.get(1).and_then(|block| self.block(*block)) {
                 Some((threads, axes, block)) => {
                     let grid = parts.first().and_then(|grid| self.product(*grid, MAX_STEPS)?.counts());
@@ -58,7 +60,11 @@ impl<'a> Reader<'a> {
                 None => _ = launches.unknown.insert(kernel.to_string()),
             }
         }
-        launches.unknown.extend(self.launched_otherwise(&nodes, &launches));
+        let unseen = self.unseen(&nodes, &defined);
+        for (kernel, bytes) in unseen.shared {
+            launches.add_shared(&kernel, bytes);
+        }
+        launches.unknown.extend(unseen.kernels);
         launches
     }
 
@@ -70,50 +76,10 @@ impl<'a> Reader<'a> {
     }
 
     /// The launched kernel, and its `<<<…>>>` node.
-    fn launch(&self, call: Node<'a>) -> Option<(&'a str, Node<'a>)> {
+    pub(super) fn launch(&self, call: Node<'a>) -> Option<(&'a str, Node<'a>)> {
         let configuration = call.children().find(|child| child.kind() == Kind::KernelCallSyntax)?;
         let function = call.field(Field::Function)?;
         Some((base_name(self.tree.slice(function)), configuration))
-    }
-
-    /// Kernels that may be launched in other ways: their name is an argument, has its address taken, or is in a macro.
-    fn launched_otherwise(&self, nodes: &[Node<'a>], launches: &Launches) -> Vec<String> {
-        let macros: Vec<&str> =
-            nodes.iter().filter(|node| node.kind() == Kind::PreprocArg).map(|node| self.tree.slice(*node)).collect();
-        let is_in_macro = |name: &str| macros.iter().any(|text| text.contains("<<<") || has_word(text, name));
-        let identifiers = nodes.iter().filter(|node| matches!(node.kind(), Kind::Identifier | Kind::TypeIdentifier));
-        let odd = identifiers.map(|node| (self.tree.slice(*node), node));
-        let odd: BTreeSet<&str> = odd
-            .filter(|(name, _)| launches.known.contains_key(*name))
-            .filter(|(_, node)| !self.is_harmless(**node))
-            .map(|(name, _)| name)
-            .collect();
-        launches.known.keys().filter(|name| odd.contains(name.as_str()) || is_in_macro(name)).cloned().collect()
-    }
-
-    /// Whether a mention of a kernel is its declaration, a launch that was read, or a call that only queries the
-    /// runtime.
-    fn is_harmless(&self, identifier: Node<'a>) -> bool {
-        let mut node = identifier;
-        while let Some(parent) = node.parent() {
-            let is_field = |field: Field| parent.field(field) == Some(node);
-            match parent.kind() {
-                Kind::TemplateFunction
-                | Kind::QualifiedIdentifier
-                | Kind::ParenthesizedExpression
-                | Kind::PointerExpression
-                | Kind::CastExpression => node = parent,
-                Kind::FunctionDeclarator => return is_field(Field::Declarator),
-                Kind::CallExpression => return is_field(Field::Function) && self.launch(parent).is_some(),
-                Kind::ArgumentList => {
-                    let function = parent.parent().and_then(|call| call.field(Field::Function));
-                    let asks = |name: &str| name.starts_with("cudaFunc") || name.starts_with("cudaOccupancy");
-                    return function.is_some_and(|function| asks(base_name(self.tree.slice(function))));
-                }
-                _ => return false,
-            }
-        }
-        false
     }
 
     /// The arguments of a launch that are integer constants.
@@ -168,7 +134,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The third part of `<<<grid, block, bytes>>>`.
-    fn bytes(&self, expression: Node<'a>) -> DynamicShared {
+    pub(super) fn bytes(&self, expression: Node<'a>) -> DynamicShared {
         let bytes = self.product(expression, MAX_STEPS).filter(|value| value.axes == 1);
         let bytes = bytes.and_then(|value| u64::try_from(value.product).ok());
         bytes.map_or(DynamicShared::Unknown, DynamicShared::Bytes)
@@ -178,7 +144,7 @@ impl<'a> Reader<'a> {
     fn value(&self, at: Node<'a>, steps: usize) -> Option<i64> {
         let steps = steps.checked_sub(1)?;
         let text = self.tree.compiled().compiled(self.tree.text(), at.byte_range())?;
-        types::evaluate(text.trim(), &|name| {
+        types::evaluate(with_vector_sizes(&text).trim(), &|name| {
             let value = match self.variable(at, name)? {
                 Some(value) => self.value(value, steps)?,
                 None => self.tree.evaluate(name, at.start_byte())?,
@@ -259,6 +225,25 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// A text with numbers in place of the sizes of the toolkit's vectors: `64 * sizeof(float4)`.
+fn with_vector_sizes(text: &str) -> String {
+    let mut parts = text.split("sizeof");
+    let mut result = parts.next().unwrap_or("").to_string();
+    for part in parts {
+        let operand = part.trim_start().strip_prefix('(').and_then(|rest| rest.split_once(')'));
+        let is_word = result.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let sized = operand.and_then(|(name, rest)| {
+            let is_vector = name.trim().ends_with(|c: char| matches!(c, '2'..='4'));
+            Some((types::size_of(name.trim()).filter(|_| is_vector && !is_word)?, rest))
+        });
+        match sized {
+            Some((bytes, rest)) => result.push_str(&format!("{bytes}UL{rest}")),
+            None => result.push_str(&format!("sizeof{part}")),
+        }
+    }
+    result
+}
+
 fn body_start(function: Node<'_>) -> usize {
     function.field(Field::Body).map_or(function.start_byte(), |body| body.start_byte())
 }
@@ -267,6 +252,6 @@ fn all_nodes(root: Node<'_>) -> Vec<Node<'_>> {
     root.descendants().collect()
 }
 
-fn has_word(text: &str, word: &str) -> bool {
+pub(super) fn has_word(text: &str, word: &str) -> bool {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|part| part == word)
 }

@@ -1,0 +1,128 @@
+//! The kernels that can run the function of a variable. What one of them has no room for does not fit.
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::identifiers::occurrences;
+use cuda_syntax::tree::{base_name, enclosing_function};
+use lmem_base::mangling::demangle;
+use lmem_unit::UnitCode;
+use nv_code::KernelFacts;
+
+use super::declaration::PrivateVariable;
+use crate::framework::LintContext;
+
+/// The kernels of a unit that run a function.
+pub struct Runners<'a> {
+    pub kernels: Vec<&'a KernelFacts>,
+    /// Whether no kernel of another file can run it.
+    pub are_all: bool,
+}
+
+impl<'a> Runners<'a> {
+    /// The kernels that can run the function of a variable; without one, the kernel of the finding.
+    pub fn of(cx: &LintContext<'a>, variable: Option<&PrivateVariable>) -> Self {
+        let entries = || cx.unit.facts.kernels.iter().filter(|kernel| kernel.is_entry);
+        let Some(variable) = variable.filter(|variable| !variable.is_of_kernel) else {
+            // A function with a frame of its own has the room of the kernels that call it.
+            let is_own = |name: &String| *name == cx.frame.mangled || cx.frame.kernels.contains(name);
+            let own: Vec<_> = entries().filter(|kernel| is_own(&kernel.name)).collect();
+            return Self { kernels: if own.is_empty() { entries().collect() } else { own }, are_all: true };
+        };
+        let names = callers(cx, variable).unwrap_or_default();
+        let named = entries().filter(|kernel| names.iter().any(|name| name == base_name(&demangle(&kernel.name))));
+        let named: Vec<_> = named.collect();
+        let kernels = if named.is_empty() { entries().collect() } else { named };
+        Self { kernels, are_all: cx.unit.is_one_file() && !cx.unit.is_relocatable() }
+    }
+
+    /// Whether the finding's kernel is the only one.
+    pub fn are_one(&self, cx: &LintContext<'_>) -> bool {
+        matches!(self.kernels.as_slice(), [only] if only.name == cx.frame.mangled)
+    }
+}
+
+/// The kernels that lead to a variable's function, if its text has them all.
+fn callers(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Vec<String>> {
+    let tree = &variable.tree;
+    let place = tree.span(0..1)?.file;
+    let is_own = match &cx.unit.unit.code {
+        UnitCode::CudaFile { file, .. } => place.path == file.path,
+        _ => true,
+    };
+    let function = enclosing_function(tree.node_at(variable.offset)?)?;
+    is_own.then(|| kernels_that_call(tree, function))?
+}
+
+/// The names of the kernels of a text that call a function, directly or through others of the text. `None` if a function
+/// between may be called without its name: a constructor, an operator, in a macro.
+fn kernels_that_call(tree: &SyntaxTree, function: Node<'_>) -> Option<Vec<String>> {
+    let (mut open, mut known, mut kernels) = (vec![function], Vec::new(), Vec::new());
+    while let Some(current) = open.pop() {
+        let name = function_name(tree, current)?.to_string();
+        if known.contains(&name) {
+            continue;
+        }
+        let is_in_macro =
+            |node: Node<'_>| node.kind() == Kind::PreprocArg && occurrences(tree.slice(node), &name).next().is_some();
+        if tree.nodes().any(is_in_macro) {
+            return None;
+        }
+        let around = tree.nodes().filter(|node| is_name_of(tree, *node, &name)).filter_map(enclosing_function);
+        open.extend(around.filter(|caller| *caller != current));
+        if tree.is_within_kernel(current.end_byte().saturating_sub(1)) {
+            kernels.push(name.clone());
+        }
+        known.push(name);
+    }
+    Some(kernels)
+}
+
+/// The name by which a function is called.
+fn function_name<'t>(tree: &'t SyntaxTree, function: Node<'_>) -> Option<&'t str> {
+    let node = function.field(Field::Declarator)?.declared_name();
+    let is_plain = matches!(node.kind(), Kind::Identifier | Kind::FieldIdentifier);
+    let name = tree.slice(node);
+    let class = function.ancestors().find(|node| matches!(node.kind(), Kind::ClassSpecifier | Kind::StructSpecifier));
+    let is_constructor =
+        class.and_then(|class| class.field(Field::Name)).is_some_and(|class| tree.slice(class) == name);
+    (is_plain && !is_constructor).then_some(name)
+}
+
+/// Whether a node is a whole name: of a function that is called, or of a method.
+fn is_name_of(tree: &SyntaxTree, node: Node<'_>, name: &str) -> bool {
+    matches!(node.kind(), Kind::Identifier | Kind::FieldIdentifier) && tree.slice(node) == name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callers_are_followed_to_their_kernels() {
+        let text = "#define CALL hidden(a)
+__device__ void inner(int *a) { a[0] = 1; }
+__device__ void outer(int *a) { inner(a); }
+__device__ void loop(int *a) { loop(a); }
+__device__ void hidden(int *a) { a[2] = 1; }
+struct Row { __device__ Row(int *a) { a[3] = 1; } __device__ void fill(int *a) { a[4] = 1; }
+  __device__ void operator()(int *a) { a[5] = 1; } };
+__global__ void first(int *a) { outer(a); }
+__global__ void second(int *a) { a[1] = 2; loop(a); Row row(a); row.fill(a); row(a); CALL; }
+__global__ void third(int *a) { inner(a); }
+";
+        let tree = SyntaxTree::example("a.cu", text);
+        let callers = |head: &str| {
+            let node = tree.node_at(text.find(head).unwrap()).unwrap();
+            let mut all = kernels_that_call(&tree, enclosing_function(node).unwrap())?;
+            all.sort();
+            Some(all.join(" "))
+        };
+        assert_eq!(callers("loop(int").as_deref(), Some("second"));
+        assert_eq!(callers("outer(int").as_deref(), Some("first"));
+        assert_eq!(callers("inner(int").as_deref(), Some("first third"));
+        assert_eq!(callers("fill(int").as_deref(), Some("second"));
+        for unknown in ["hidden(int", "Row(int", "a[5]"] {
+            assert_eq!(callers(unknown), None, "{unknown}");
+        }
+    }
+}
