@@ -202,3 +202,30 @@ fn picture(text: &str) -> String {
     }
     svg + "</g>\n</svg>\n"
 }
+
+/// Examples in comments are CUDA, settings and output, so that manifests say `doctest = false`: rustdoc would look at each crate for nothing.
+/// Crates whose manifests do not say it have examples in Rust, which `cargo test` runs.
+#[test]
+fn no_comment_has_an_example_in_rust_that_is_not_tried() {
+    let folders = ["src", "lints", "crates"].map(|folder| root().join(folder));
+    let walk = folders.iter().flat_map(|folder| walkdir::WalkDir::new(folder).sort_by_file_name());
+    let paths = walk.map(|entry| entry.unwrap().into_path());
+    let is_tried = |path: &Path| {
+        let manifest = path.ancestors().map(|folder| folder.join("Cargo.toml")).find(|manifest| manifest.is_file());
+        manifest.is_some_and(|manifest| !read(&manifest).contains("doctest = false"))
+    };
+    let mut problems = Vec::new();
+    for path in paths.filter(|path| path.extension().is_some_and(|ending| ending == "rs" || ending == "md")) {
+        let text = read(&path);
+        let is_page = path.extension().is_some_and(|ending| ending == "md");
+        let lines = text.lines().map(str::trim_start).filter_map(|line| match is_page {
+            true => Some(line),
+            false => line.strip_prefix("//!").or_else(|| line.strip_prefix("///")).map(str::trim_start),
+        });
+        // Three of them in the middle of a line are no fence.
+        let fences = lines.filter_map(|line| line.strip_prefix("```")).filter(|language| !language.contains('`'));
+        let odd = fences.step_by(2).filter(|language| !["cpp", "text", "toml", "sh", "console"].contains(language));
+        problems.extend(odd.filter(|_| !is_tried(&path)).map(|language| format!("{}: ```{language}", path.display())));
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}

@@ -55,6 +55,9 @@ struct Case {
     /// A shell script; the tool is killed as soon as it succeeds.
     #[serde(default)]
     killed_when: Option<String>,
+    /// MiB of address space that the tool and all that it starts may take: less than its own limits, where reaching those takes long.
+    #[serde(default)]
+    memory: Option<u64>,
     exit: Vec<i32>,
     #[serde(default)]
     says: Vec<String>,
@@ -119,6 +122,11 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
             other => return Err(format!("there is no base `{other}`").into()),
         }
     }
+    // Hooks that are samples take longer to copy than all else that a test makes.
+    let template = root.join("template");
+    for name in ["hooks", "info"] {
+        fs_err::create_dir_all(template.join(name))?;
+    }
     let toolkit_folder = root.join("toolkit");
     case.nvcc.iter().try_for_each(|script| make_toolkit(&toolkit_folder, script))?;
     let variables: BTreeMap<&str, &Path> = [
@@ -139,6 +147,7 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
             .args(["-eu", "-c", text])
             .current_dir(&tree)
             .envs(&variables)
+            .env("GIT_TEMPLATE_DIR", &template)
             .env("SAID", said.get(..MAX_SAID).unwrap_or(said));
         let output = shell.output()?;
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -183,6 +192,9 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
     };
     command.stdout(stream(&out, &case.stdout)?).stderr(stream(&err, &case.stderr)?);
     command.process_group(0);
+    if let Some(memory) = case.memory {
+        lmem_base::process::limit_memory(&mut command, memory << 20);
+    }
     let start = Instant::now();
     let mut child = command.spawn()?;
     let code = loop {

@@ -10,6 +10,7 @@ mod failures;
 mod hashes;
 mod inputs;
 mod place;
+mod program;
 pub mod remote;
 mod sought;
 mod store;
@@ -445,7 +446,8 @@ impl Cache {
 
     /// A hash of the running program: another build may derive other results.
     fn program(&self) -> Option<&str> {
-        self.program.get_or_init(|| self.hashes.of(&std::env::current_exe().ok()?)).as_deref()
+        let content = || self.hashes.of(&std::env::current_exe().ok()?);
+        self.program.get_or_init(|| program::build_id().or_else(content)).as_deref()
     }
 
     /// How long compiling a unit took the last time.

@@ -17,7 +17,7 @@ use super::unit::{Compilers, Shared};
 use super::{CheckError, Fixes, Outcome, not_analysed, prove, tools};
 use crate::cache::Cache;
 use crate::cli::SortBy;
-use crate::compile::{Compiler, HeaderIndex, Shown, TotalTime};
+use crate::compile::{Compiler, HeaderIndex, Shown, Steps, TotalTime};
 use crate::fix::VcsRules;
 use crate::report;
 use crate::verify::Comparer;
@@ -62,6 +62,7 @@ pub(super) fn check_once(request: &Request<'_>, rules: Option<VcsRules>) -> Resu
             sandbox: &sandbox,
             cancel,
             headers: HeaderIndex::new(&start.workspace.root),
+            steps: &Steps::default(),
             library: &library,
             tries_shared_spilling: start.levels.warns_of("shared_spill_available"),
             compiles_host: false,

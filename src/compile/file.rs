@@ -15,6 +15,7 @@ use super::failure::{CompileError, Failure};
 use super::nvcc;
 use super::rescue::{Rescue, missing_header, rescue};
 use super::run::{UnitRun, said, warnings, without_folder};
+use super::steps;
 
 impl UnitRun<'_, '_> {
     /// # Errors
@@ -101,9 +102,16 @@ impl UnitRun<'_, '_> {
         let Some(program) = &toolkit.nvcc else {
             return Err(CompileError::missing(toolkit, "nvcc", "`.cu` files").into());
         };
-        let mut command = nvcc::command(program, &attempt.architecture, flags, &attempt.arguments, &file.path, folder);
+        let command = |source: &Path, folder: &Path| {
+            nvcc::command(program, &attempt.architecture, flags, &attempt.arguments, source, folder)
+        };
+        let mut question = command(Path::new(steps::SOURCE), Path::new(steps::FOLDER));
+        let mut command = command(&file.path, folder);
         command.current_dir(&self.unit.base);
-        let output = self.run(&mut command, b"", "nvcc")?;
+        let output = match self.steps(&command, &mut question, &file.path)? {
+            Some(output) => output,
+            None => self.run(&mut command, b"", "nvcc")?,
+        };
         let text = self.shown(without_folder(&said(&output), folder, self.unit))?;
         let messages = parse_messages(&text, "nvcc");
         if !output.succeeded() {

@@ -78,19 +78,28 @@ impl UnitRun<'_, '_> {
         options: Option<String>,
     ) -> Result<Output, CompileError> {
         let start = Instant::now();
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        let output = self.compiler.sandbox.run(command, &self.of_unit, input, left, self.compiler.cancel);
-        let output = output.map_err(|error| match error.downcast::<Waits>() {
-            Ok(Waits(pipe)) => CompileError::Special(normalize(&pipe)),
-            Err(error) => CompileError::io(format!("`{program}` cannot be started"))(error),
-        })?;
+        let output = self.run_unshown(command, input, program)?;
+        self.show(command, options, start, output.end);
+        Ok(output)
+    }
+
+    /// Shows a command that has ended.
+    pub fn show(&self, command: &Command, options: Option<String>, start: Instant, end: End) {
         (self.compiler.show)(&Shown {
             command: options.unwrap_or_else(|| shell_words(command)),
             folder: command.get_current_dir(),
             elapsed: start.elapsed(),
-            end: output.end,
+            end,
         });
-        Ok(output)
+    }
+
+    pub fn run_unshown(&self, command: &mut Command, input: &[u8], program: &str) -> Result<Output, CompileError> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let output = self.compiler.sandbox.run(command, &self.of_unit, input, left, self.compiler.cancel);
+        output.map_err(|error| match error.downcast::<Waits>() {
+            Ok(Waits(pipe)) => CompileError::Special(normalize(&pipe)),
+            Err(error) => CompileError::io(format!("`{program}` cannot be started"))(error),
+        })
     }
 
     /// Of paths that a text names, the files that the compiler may read.

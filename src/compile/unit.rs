@@ -15,6 +15,7 @@ use super::failure::{CompileError, Failure};
 use super::given::given;
 use super::rescue::HeaderIndex;
 use super::run::{UnitRun, named_paths};
+use super::steps::Steps;
 use crate::sandbox::{OfUnit, Sandbox};
 
 /// A toolkit and an architecture.
@@ -40,6 +41,8 @@ pub struct Compiler<'a> {
     pub sandbox: &'a Sandbox,
     pub cancel: &'a AtomicBool,
     pub headers: HeaderIndex,
+    /// What nvcc does for files with the same flags.
+    pub steps: &'a Steps,
     /// Returns the include folder of a library's headers, installing them if allowed.
     pub library: &'a LibraryHeaders<'a>,
     /// Whether to try spilling to shared memory. This costs a ptxas run for each unit that spills.

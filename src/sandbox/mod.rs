@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, setrlimit};
 
 use cuda_toolkit::Toolkit;
 use lmem_base::places::{Places, is_home_or_above};
@@ -214,17 +214,13 @@ impl Sandbox {
 
 /// Sets resource limits, which a process passes on to its children.
 fn bound(command: &mut Command, memory: Option<Memory>, time: Duration) {
-    let at_most = |bytes: u64| Rlimit { current: Some(bytes), maximum: Some(bytes) };
-    let limits = move || {
-        if let Some(memory) = memory {
-            setrlimit(Resource::As, at_most(memory.bytes))?;
-        }
-        setrlimit(Resource::Fsize, at_most(MAX_FILE_BYTES))?;
-        setrlimit(Resource::Core, at_most(0))?;
-        // A process that outlives this one ends at its CPU time limit.
-        setrlimit(Resource::Cpu, at_most(time.as_secs().saturating_add(5)))?;
-        Ok(())
-    };
+    let memory = memory.map(|memory| (Resource::As, memory.bytes));
+    // A process that outlives this one ends at its CPU time limit.
+    let others =
+        [(Resource::Fsize, MAX_FILE_BYTES), (Resource::Core, 0), (Resource::Cpu, time.as_secs().saturating_add(5))];
+    let all: Vec<_> =
+        memory.into_iter().chain(others).map(|(resource, most)| (resource, process::at_most(resource, most))).collect();
+    let limits = move || all.iter().try_for_each(|(resource, limit)| Ok(setrlimit(*resource, *limit)?));
     // SAFETY: between fork and exec only system calls are made; nothing is allocated and no lock is taken.
     unsafe { command.pre_exec(limits) };
 }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use cargo_lmem::cache::{self, Cache};
 use cargo_lmem::check::{ArtifactSource, Compilers, Sourced};
-use cargo_lmem::compile::{CompileError, Compiler, Failure, HeaderIndex, Target, TotalTime};
+use cargo_lmem::compile::{CompileError, Compiler, Failure, HeaderIndex, Steps, Target, TotalTime};
 use cargo_lmem::verify::{Comparer, Measured, Overlay, OverlaySource};
 use cuda_toolkit::{Library, Request, Toolkit};
 use lmem_base::version::Version;
@@ -448,6 +448,7 @@ fn with_compilers<T>(
         sandbox: &sandbox,
         cancel,
         headers,
+        steps: &Steps::default(),
         library: &library,
         tries_shared_spilling: cache.is_none(),
         compiles_host: false,

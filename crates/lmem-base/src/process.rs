@@ -8,11 +8,14 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group, setrlimit, waitid};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit, kill_process_group, setrlimit, waitid,
+};
 
 use crate::guardian::Kept;
 
@@ -25,7 +28,8 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// Time after a program's end in which its output must end too.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Maximum interval between two polls of a child.
+/// Intervals between two polls of a child, at first and at most.
+const FIRST_POLL: Duration = Duration::from_micros(200);
 const POLL: Duration = Duration::from_millis(5);
 
 /// A program's output and how it ended.
@@ -129,10 +133,21 @@ fn converse(
         thread(move || drop(std::io::Write::write_all(&mut stdin, &input)))
     });
     let _writer = writer.transpose()?;
-    let stdout = Collector::of(child.stdout.take(), bytes)?;
-    let stderr = Collector::of(child.stderr.take(), bytes)?;
+    let (open, closed) = mpsc::channel();
+    let stdout = Collector::of(child.stdout.take(), bytes, open.clone())?;
+    let stderr = Collector::of(child.stderr.take(), bytes, open)?;
+    let mut closed = Some(closed);
+    // A program that ends closes its outputs, which wakes this thread at once.
+    let rest = |pause: &mut Duration| match closed.as_ref().map(|closed| closed.recv_timeout(*pause)) {
+        Some(Err(RecvTimeoutError::Disconnected)) => {
+            closed = None;
+            *pause = FIRST_POLL;
+        }
+        Some(_) => {}
+        None => std::thread::sleep(*pause),
+    };
     // What the program started and did not wait for holds its output open, and has no work left to do.
-    let end = wait_for(child, limit, cancel, || (), kill_group)?;
+    let end = wait_for(child, limit, cancel, rest, kill_group)?;
     let until = Instant::now() + GRACE;
     Ok(Output { end, stdout: stdout.finish(until), stderr: stderr.finish(until) })
 }
@@ -152,9 +167,15 @@ fn end_with_this_thread(command: &mut Command) {
 
 /// Limits the address space of a command and of what it starts: a file that it reads whole can have any size.
 pub fn limit_memory(command: &mut Command, bytes: u64) {
-    let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
+    let limit = at_most(Resource::As, bytes);
     // SAFETY: between fork and exec only a system call is made; nothing is allocated and no lock is taken.
     unsafe { command.pre_exec(move || Ok(setrlimit(Resource::As, limit)?)) };
+}
+
+/// A limit on a resource. Where this process has a lower one, that stays: only the superuser may raise it.
+pub fn at_most(resource: Resource, most: u64) -> Rlimit {
+    let most = getrlimit(resource).maximum.map_or(most, |ours| ours.min(most));
+    Rlimit { current: Some(most), maximum: Some(most) }
 }
 
 /// Search paths for programs and libraries. An empty or relative entry means the current folder, and our children run
@@ -231,10 +252,14 @@ struct Collector {
 }
 
 impl Collector {
-    fn of(pipe: Option<impl Read + Send + 'static>, most: usize) -> std::io::Result<Self> {
+    /// `open` is dropped at the end of the pipe.
+    fn of(pipe: Option<impl Read + Send + 'static>, most: usize, open: Sender<()>) -> std::io::Result<Self> {
         let bytes = Arc::new(Mutex::default());
         let shared = Arc::clone(&bytes);
-        let reader = thread(move || pipe.into_iter().for_each(|pipe| read_all(pipe, most, &shared)))?;
+        let reader = thread(move || {
+            pipe.into_iter().for_each(|pipe| read_all(pipe, most, &shared));
+            drop(open);
+        })?;
         Ok(Self { bytes, reader })
     }
 
@@ -274,20 +299,25 @@ fn read_all(mut pipe: impl Read, most: usize, bytes: &Mutex<Vec<u8>>) {
 ///
 /// # Errors
 /// The system cannot report the child's state.
-pub fn wait(child: &mut Child, limit: Duration, cancel: &AtomicBool, tick: impl FnMut()) -> std::io::Result<End> {
-    wait_for(child, limit, cancel, tick, |_| ())
+pub fn wait(child: &mut Child, limit: Duration, cancel: &AtomicBool, mut tick: impl FnMut()) -> std::io::Result<End> {
+    let rest = |pause: &mut Duration| {
+        tick();
+        std::thread::sleep(*pause);
+    };
+    wait_for(child, limit, cancel, rest, |_| ())
 }
 
-/// The same. `at_end` is called when the child has ended and was not waited for yet, so that its number is still its own.
+/// The same. `rest` lets the time to the next poll pass, or makes it shorter. `at_end` is called when the child has ended and was not waited for yet,
+/// so that its number is still its own.
 fn wait_for(
     child: &mut Child,
     limit: Duration,
     cancel: &AtomicBool,
-    mut tick: impl FnMut(),
+    mut rest: impl FnMut(&mut Duration),
     at_end: impl FnOnce(&mut Child),
 ) -> std::io::Result<End> {
     let start = Instant::now();
-    let mut pause = Duration::from_micros(200);
+    let mut pause = FIRST_POLL;
     loop {
         if has_ended(child)? {
             at_end(child);
@@ -303,8 +333,7 @@ fn wait_for(
             child.wait()?;
             return Ok(end);
         }
-        tick();
-        std::thread::sleep(pause);
+        rest(&mut pause);
         pause = (pause * 2).min(POLL);
     }
 }
@@ -370,6 +399,18 @@ mod tests {
     #[test]
     fn a_crash_is_told_from_an_error() {
         assert_eq!(sh("kill -SEGV $$", Duration::from_secs(20)).end, End::Signal(11));
+    }
+
+    #[test]
+    fn limits_are_not_raised() {
+        let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+        assert_eq!(at_most(Resource::Nofile, limit.saturating_add(1)).maximum, Some(limit));
+        assert_eq!(at_most(Resource::Nofile, 7), Rlimit { current: Some(7), maximum: Some(7) });
+        let mut command = Command::new("sh");
+        limit_memory(command.args(["-c", "ulimit -v"]), 1 << 30);
+        let never = AtomicBool::new(false);
+        let output = run(&mut command, b"", Duration::from_secs(20), &never).unwrap();
+        assert_eq!(output.text().trim(), "1048576");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lmem_base::diagnostic::Comparison;
 use lmem_compare::{Terms, Versions};
@@ -130,33 +131,46 @@ fn results(record: &BTreeMap<String, String>, family: &Family, version: u32) -> 
 fn wrong_edits_are_refuted_and_right_ones_are_not() {
     let families = families();
     let record = record(&families);
-    let (mut right, mut wrong) = (0, 0);
-    let mut problems = Vec::new();
-    for family in &families {
-        for version in &family.right {
-            right += 1;
-            match results(&record, family, *version) {
-                Comparison::Same { launches: 4.. } | Comparison::LastDigits { .. } => {}
-                // Both versions may compile to the same code.
-                Comparison::Unchanged => {}
-                other => problems.push(format!("right, but not to us: {} {version}: {other}", family.name)),
-            }
-        }
-        for version in &family.missed {
-            if let Comparison::Different { .. } = results(&record, family, *version) {
-                problems.push(format!("no longer missed: {} {version}", family.name));
-            }
-        }
-        for version in &family.wrong {
-            wrong += 1;
-            match results(&record, family, *version) {
-                Comparison::Different { .. } => {}
-                other => problems.push(format!("wrong, but not to us: {} {version}: {other}", family.name)),
-            }
-        }
-    }
+    // Each family takes a while, and none needs another.
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let mine = std::iter::from_fn(|| families.get(next.fetch_add(1, Ordering::Relaxed)));
+        mine.flat_map(|family| problems_of(family, &record)).collect::<Vec<String>>()
+    };
+    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut problems: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(some)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    problems.sort();
+    let [right, wrong]: [usize; 2] = [|family: &Family| family.right.len(), |family: &Family| family.wrong.len()]
+        .map(|count| families.iter().map(count).sum());
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     assert!(right >= 100 && wrong >= 160, "{right} right, {wrong} wrong");
+}
+
+fn problems_of(family: &Family, record: &BTreeMap<String, String>) -> Vec<String> {
+    let mut problems = Vec::new();
+    for version in &family.right {
+        match results(record, family, *version) {
+            Comparison::Same { launches: 4.. } | Comparison::LastDigits { .. } => {}
+            // Both versions may compile to the same code.
+            Comparison::Unchanged => {}
+            other => problems.push(format!("right, but not to us: {} {version}: {other}", family.name)),
+        }
+    }
+    for version in &family.missed {
+        if let Comparison::Different { .. } = results(record, family, *version) {
+            problems.push(format!("no longer missed: {} {version}", family.name));
+        }
+    }
+    for version in &family.wrong {
+        match results(record, family, *version) {
+            Comparison::Different { .. } => {}
+            other => problems.push(format!("wrong, but not to us: {} {version}: {other}", family.name)),
+        }
+    }
+    problems
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use libtest_mimic::Failed;
 
-use cargo_lmem::compile::{Compiler, HeaderIndex, Target, TotalTime};
+use cargo_lmem::compile::{Compiler, HeaderIndex, Steps, Target, TotalTime};
 use cargo_lmem::sandbox::Sandbox;
 use lmem_extract::extract;
 use lmem_project::build_flags::BuildFlags;
@@ -110,6 +110,7 @@ fn compile_text(unit: &TranslationUnit, architecture: &str, cubin: &Path) -> Res
         show: &|_| {},
         cancel: &cancel,
         headers: HeaderIndex::new(&unit.base),
+        steps: &Steps::default(),
         library: &|_, _| Err("no kernel of the collection uses a library".to_string()),
         tries_shared_spilling: false,
         compiles_host: false,

@@ -59,6 +59,8 @@ pub struct Memory {
     /// Keyed by the function's start.
     unsized_declarations: Answers<usize, Declaration>,
     outer_names: OnceCell<HashMap<String, Vec<constants::OuterName>>>,
+    /// Numbers of the nodes.
+    macro_definitions: OnceCell<Vec<usize>>,
     /// Keyed by the region's byte range.
     mentions: Answers<(usize, usize), Mention>,
     /// Keyed by the region's byte range.

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use super::*;
@@ -87,13 +88,19 @@ fn more_than_a_toolkit_is_given_up() {
     }
 }
 
-/// A Python with pip; else nothing of the real one can be tried.
+/// A Python with pip; else nothing of the real one can be tried. What is found on `PATH` may be a script that looks for one anew each time.
 fn python() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let mut pythons = std::env::split_paths(&path).map(|folder| folder.join("python3"));
-    pythons.find(|python| {
-        Command::new(python).args(["-m", "pip", "--version"]).output().is_ok_and(|output| output.status.success())
-    })
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let find = || {
+        let path = std::env::var_os("PATH")?;
+        let mut pythons = std::env::split_paths(&path).map(|folder| folder.join("python3"));
+        pythons.find_map(|python| {
+            let output = Command::new(python).args(["-c", "import pip, sys; print(sys.executable)"]).output().ok()?;
+            let program = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+            (output.status.success() && program.is_absolute()).then_some(program)
+        })
+    };
+    FOUND.get_or_init(find).clone()
 }
 
 /// A machine whose index is a folder with one wheel, made of the lines of a Python program: `entry(name, text)` adds a file to it.

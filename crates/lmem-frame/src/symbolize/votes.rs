@@ -175,31 +175,29 @@ fn vote(
 ) {
     let mut seen = BTreeSet::new();
     let indexed = found.iter().filter(|found| !found.mention.indices.is_empty());
-    let indexed: BTreeSet<Declaration> = indexed.map(|found| found.mention.declaration.clone()).collect();
+    let indexed: BTreeSet<&Declaration> = indexed.map(|found| &found.mention.declaration).collect();
     for one in found {
         let Found { place, mention, .. } = one;
         let tree = place.tree;
         // In a statement with `state.key[k]`, the mention `state.w` is not the indexed one.
         let is_index = !mention.indices.is_empty() || !indexed.contains(&mention.declaration);
-        let path = member_path(mention, place, trees);
         let has_index = !mention.indices.is_empty();
-        let span = place.tree(trees).span(mention.declaration.range.0..mention.declaration.range.1);
-        let initializer = mention.declaration.initializer.and_then(|(start, end)| place.tree(trees).span(start..end));
+        let span = |(start, end): (usize, usize)| place.tree(trees).span(start..end);
         let is_passed = is_passed(mention, place);
-        let is_first = seen.insert(mention.declaration.clone());
+        let is_first = seen.insert(&mention.declaration);
         let score = scores.entry((tree, mention.declaration.clone())).or_default();
         score.is_passed |= is_passed;
         score.is_indexed |= is_certain && has_index;
         score.is_own |= one.is_outermost();
         score.mentioned_at.get_or_insert_with(|| one.places.clone());
-        score.span = score.span.take().or(span);
-        score.initializer = score.initializer.take().or(initializer);
+        score.span = score.span.take().or_else(|| span(mention.declaration.range));
+        score.initializer = score.initializer.take().or_else(|| mention.declaration.initializer.and_then(span));
         if is_first {
             score.places += 1;
             score.certain += u64::from(is_certain);
         }
         if is_certain && is_index {
-            score.members.insert(path);
+            score.members.insert(member_path(mention, place, trees));
         }
     }
 }
