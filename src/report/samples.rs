@@ -126,6 +126,7 @@ pub(crate) fn proven() -> Diagnostic {
         results: None,
         speedup: None,
         measured: None,
+        block_limit: None,
     });
     let verification = Some(Verification { kernels: verified.collect() });
     let file = &found.primary.as_ref().expect("the sample has a place").span.file;

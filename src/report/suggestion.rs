@@ -206,6 +206,7 @@ mod tests {
             results: Some(Comparison::Same { launches: 24 }),
             speedup: Some(Speedup { percent: 160, low_percent: 86, high_percent: 358 }),
             measured: None,
+            block_limit: None,
         };
         Suggestion {
             title: "unroll the loops".into(),

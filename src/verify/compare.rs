@@ -54,6 +54,9 @@ pub enum Fault {
     UnknownLaunch,
     #[error("a kernel disappears")]
     Missing,
+    /// Registers for each thread, and the threads of a block that is launched.
+    #[error("{0} registers for each thread: a block of {1}, as it is launched, does not run")]
+    Registers(u32, u32),
     #[error("does not reduce local memory, or turns it into spills")]
     NoGain,
     /// For an edit of several variables.
@@ -88,7 +91,7 @@ pub enum Fault {
 impl Fault {
     /// Whether the approach itself does not help, not only these edits.
     pub fn is_of_the_idea(&self) -> bool {
-        self.is_of_any_block() || matches!(self, Self::SharedSize(..) | Self::OtherFunction(_))
+        self.is_of_any_block() || matches!(self, Self::SharedSize(..) | Self::Registers(..) | Self::OtherFunction(_))
     }
 
     /// Whether an edit only costs more than it gains alone: with those for other variables, it may gain.

@@ -15,7 +15,7 @@ use nv_code::{Cubin, FunctionUsage, PtxasLog, SassFunction, Work};
 const BLOCK_SIZES: [&str; 2] = [".maxntid", ".reqntid"];
 
 /// Prefixes of a hash of the file's path, in names of functions with internal linkage.
-const FILE_MARKS: [&str; 2] = ["_GLOBAL__N__", "_INTERNAL_"];
+pub const FILE_MARKS: [&str; 2] = ["_GLOBAL__N__", "_INTERNAL_"];
 const HASH_LENGTH: usize = 8;
 
 /// A mangled name without hashes of the file's path, which differ for a copy of the file.

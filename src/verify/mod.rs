@@ -5,6 +5,7 @@
 
 mod alone;
 mod batch;
+mod blocks;
 mod budget;
 mod combine;
 mod compare;
@@ -27,6 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use cuda_syntax::Launches;
 use lmem_base::diagnostic::{
     ADVICE_BEFORE, Applicability, Diagnostic, Edit, Evidence, Help, KernelInstance, Suggestion, Uniformity,
     Verification, VerifiedKernel,
@@ -40,6 +42,7 @@ use nv_code::computed_costs;
 
 use crate::compile::{CompileError, Failure, Target};
 use batch::{Batch, batches};
+use blocks::Shown;
 use compare::Terms;
 use measure::canonical;
 use subjects::reads;
@@ -501,6 +504,11 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
         let executed = after.executed.get(&name);
         let measured = after.timed.get(&name).cloned();
         let figures = compare::judge(before, edited, terms)?;
+        let shown = |name: &str| Shown::of(&Launches::of_unit(subject.compiled()), name);
+        let block_limit = match edited {
+            Some(edited) => blocks::limit((before, edited), &kernel.mangled, terms.arch.gpu(), shown)?,
+            None => None,
+        };
         let estimated = compare::estimated(before, edited, executed, terms);
         // What was measured counts, and the estimate does not; without both, what the machine code looks like.
         let speedup = match (measured.as_ref().and_then(Measurement::timing), figures.doubt) {
@@ -526,6 +534,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             results,
             speedup,
             measured,
+            block_limit,
         };
         judged.push(((kernel.mangled.as_str(), kernel.arch.as_str()), verified));
     }

@@ -306,6 +306,7 @@ mod tests {
                 results,
                 speedup: None,
                 measured: None,
+                block_limit: None,
             }],
         };
         let digits = Comparison::LastDigits { launches: 9, relative_e15: 240_000_000 };

@@ -239,6 +239,10 @@ pub struct VerifiedKernel {
     /// On a GPU; none where nobody asked for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measurement>,
+    /// Threads of the largest block that has the registers after the edits, where larger ones had them before and may be
+    /// launched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_limit: Option<u32>,
 }
 
 /// The estimated time before an edit in percent of the time after it, and the bounds between which four of five
