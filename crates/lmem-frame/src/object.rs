@@ -5,16 +5,17 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use cuda_syntax::tree::{base_name, last_name};
-use cuda_syntax::{SyntaxTree, SyntaxTrees};
+use cuda_syntax::{SyntaxTree, SyntaxTrees, types};
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
-use nv_code::UnitFacts;
 use nv_code::dataflow::callee;
+use nv_code::{AccessKind, UnitFacts};
 
 use crate::access::{Access, Address};
 use crate::calls;
 use crate::frame::{FrameObject, MathFunction, PassedTo};
 use crate::place::Place;
+use crate::reentry::{self, Reentry};
 use crate::reinterpret::{self, Reinterpretation};
 use crate::symbolize::blame::source_loop;
 
@@ -59,6 +60,21 @@ impl<'a> StackObject<'a> {
     /// The cast through which the variable is accessed as another type.
     pub fn reinterpretation(&self) -> Option<Reinterpretation> {
         reinterpret::find(self.variable.as_ref()?, &self.accesses, self.trees)
+    }
+
+    /// How the function that declares the variable may be entered again while the variable lives.
+    pub fn reentry(&self) -> Option<Reentry> {
+        reentry::reentry(self.object, self.facts, self.trees)
+    }
+
+    /// Whether words are read or written that are larger than an element: their bytes must stay together.
+    pub fn is_accessed_in_wider_words(&self) -> bool {
+        let type_text = self.variable.as_ref().and_then(|variable| variable.type_text.split('[').next());
+        let Some(own) = type_text.and_then(types::size_of) else { return false };
+        // The compiler joins stores to constant places on its own.
+        let is_asked = |access: &Access| access.is_computed() || access.kind == AccessKind::Load;
+        let sizes = self.accesses.iter().filter(|access| is_asked(access)).filter_map(|access| access.elements.first());
+        sizes.into_iter().any(|bytes| *bytes > own)
     }
 
     /// For a by-value copy, the call that it is passed to.

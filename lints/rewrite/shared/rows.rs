@@ -65,7 +65,16 @@ impl PrivateVariable {
 
     /// Whether the file defines the variable's type, and a variable of it is constructed.
     pub fn is_constructed(&self) -> bool {
-        let Some(declared) = declared(&self.tree, self.offset).filter(|it| it.extents.is_empty()) else { return false };
+        declared(&self.tree, self.offset).is_some_and(|it| it.extents.is_empty() && self.has_constructors(&it))
+    }
+
+    /// The same for the elements of an array.
+    pub fn has_constructed_elements(&self) -> bool {
+        declared(&self.tree, self.offset)
+            .is_some_and(|it| !it.extents.is_empty() && !it.is_of_pointers && self.has_constructors(&it))
+    }
+
+    fn has_constructors(&self, declared: &Declared<'_>) -> bool {
         let type_text = declared.statement.field(Field::Type).map_or("", |it| self.tree.slice(it));
         let is_known = named_type(&self.tree, type_text).is_some();
         is_known && !plain_type::is_plain(&self.tree, type_text, &|_| None)
