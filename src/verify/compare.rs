@@ -88,6 +88,11 @@ impl Fault {
         self.is_of_any_block() || matches!(self, Self::SharedSize(..) | Self::OtherFunction(_))
     }
 
+    /// Whether results differ.
+    pub fn is_of_results(&self) -> bool {
+        matches!(self, Self::Results(_))
+    }
+
     /// Whether an edit only costs more than it gains alone: with those for other variables, it may gain.
     pub fn is_of_cost(&self) -> bool {
         matches!(self, Self::NoGain | Self::Minor | Self::Work(..) | Self::Slower(_) | Self::Doubtful)
