@@ -157,3 +157,50 @@ fn has_slow_path(name: &str) -> bool {
         "sin" | "cos" | "tan" | "sincos" | "j0" | "j1" | "jn" | "y0" | "y1" | "yn"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use cuda_syntax::Example;
+    use cuda_syntax::tree::DeclarationKind;
+    use lmem_base::source::SourceFile;
+    use nv_code::dataflow::Provenance;
+
+    use super::*;
+    use crate::frame::StackObjectKind;
+    use crate::objects::tests::access;
+    use crate::symbolize::name::Variable;
+
+    #[test]
+    fn words_of_several_elements_stay_together() {
+        let example = Example::new("");
+        let (trees, facts) = (example.trees(), UnitFacts::default());
+        let wider = |type_text: &str, kind: AccessKind, address: Address, bytes: u64| {
+            let mut object = FrameObject::new(StackObjectKind::Variable, 32);
+            let mut one = access();
+            (one.kind, one.address, one.elements) = (kind, address, [bytes].into());
+            object.accesses = vec![one];
+            object.variable = Some(Variable {
+                name: "a".to_string(),
+                type_text: type_text.to_string(),
+                kind: DeclarationKind::Array,
+                is_parameter: false,
+                volatility: None,
+                initializer: None,
+                bytes: Some(32),
+                span: Span::new(&SourceFile::from_text("a.cu", ""), 0..0),
+                sharing: Vec::new(),
+            });
+            StackObject::new(&object, &facts, &trees).is_accessed_in_wider_words()
+        };
+        let computed = || Address::Computed(Provenance::default());
+        assert!(wider("unsigned char[32]", AccessKind::Load, computed(), 4));
+        assert!(wider("unsigned char[32]", AccessKind::Store, computed(), 4));
+        assert!(wider("unsigned char[32]", AccessKind::Load, Address::Constant, 4));
+        // Initial values are stored by the compiler in words.
+        assert!(!wider("unsigned char[32]", AccessKind::Store, Address::Constant, 4));
+        assert!(!wider("unsigned char[32]", AccessKind::Load, computed(), 1));
+        assert!(!wider("float[8]", AccessKind::Load, computed(), 4));
+        assert!(!wider("float4[2]", AccessKind::Load, computed(), 4));
+        assert!(!wider("Entry[2]", AccessKind::Load, computed(), 8));
+    }
+}

@@ -3,6 +3,7 @@
 //!
 //! A function that is inlined has no symbol. Line tables tell which functions of the PTX contain code of it.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
@@ -53,19 +54,21 @@ pub fn reentry(object: &FrameObject, facts: &UnitFacts, trees: &SyntaxTrees<'_>)
             true
         }
     };
-    let calls = PossibleCalls::new(module);
+    // Looking through all of the PTX takes time, and few modules have functions beside their kernels.
+    let known = OnceCell::new();
+    let calls = || known.get_or_init(|| PossibleCalls::new(module));
     // A function that has the object in its own frame, whatever the text calls it.
     let owner = object.key.as_ref().and_then(|key| module.function(&key.function)).filter(|owner| !owner.is_entry);
     let of_owner = owner.and_then(|owner| {
         let own = BTreeSet::from([&*owner.name]);
-        leads_to(&calls, owner.instructions.iter(), &own)
+        leads_to(calls(), owner.instructions.iter(), &own)
     });
     let of_source = functions.iter().filter_map(|function| function.reentry(module, &calls, trees)).min();
     // Of a variable that no function of the text is known to declare, any function may be the one.
     let of_any = || {
         let all = module.functions.iter().filter(|function| !function.is_entry);
         let found = all
-            .filter_map(|function| leads_to(&calls, function.instructions.iter(), &BTreeSet::from([&*function.name])));
+            .filter_map(|function| leads_to(calls(), function.instructions.iter(), &BTreeSet::from([&*function.name])));
         found.min()
     };
     of_owner.into_iter().chain(of_source).min().or_else(|| if is_known { None } else { of_any() })
@@ -78,9 +81,9 @@ fn leads_to<'m>(
     functions: &BTreeSet<&str>,
 ) -> Option<Reentry> {
     [(false, Reentry::Recursion), (true, Reentry::IndirectCall)].into_iter().find_map(|(through_pointers, kind)| {
-        let calls_of = all.clone().filter(|instruction| instruction.opcode() == Opcode::Call);
-        let is_reached = |call| calls.reached_by(call, through_pointers).iter().any(|name| functions.contains(name));
-        calls_of.into_iter().any(is_reached).then_some(kind)
+        let own = all.clone().filter(|instruction| instruction.opcode() == Opcode::Call);
+        let reached = calls.reached_by(own, through_pointers);
+        functions.iter().any(|name| reached.contains(name)).then_some(kind)
     })
 }
 
@@ -110,7 +113,12 @@ impl<'t> SourceFunction<'t> {
         Some(Self { tree, range, lines: first..=last })
     }
 
-    fn reentry(&self, module: &PtxModule, calls: &PossibleCalls<'_>, trees: &SyntaxTrees<'_>) -> Option<Reentry> {
+    fn reentry<'m>(
+        &self,
+        module: &'m PtxModule,
+        calls: &dyn Fn() -> &'m PossibleCalls<'m>,
+        trees: &SyntaxTrees<'_>,
+    ) -> Option<Reentry> {
         let holding: Vec<(&PtxFunction, Vec<bool>)> = module
             .functions
             .iter()
@@ -120,14 +128,18 @@ impl<'t> SourceFunction<'t> {
         if holding.iter().any(|(function, within)| self.is_within_itself(module, function, within, trees)) {
             return Some(Reentry::Recursion);
         }
-        let names: BTreeSet<&str> = holding.iter().map(|(function, _)| &*function.name).collect();
+        let apart = holding.iter().filter(|(function, _)| !function.is_entry);
+        let names: BTreeSet<&str> = apart.map(|(function, _)| &*function.name).collect();
+        if names.is_empty() {
+            return None;
+        }
         let found = holding.iter().filter_map(|(function, within)| {
             // A call without a location may be anywhere.
             let is_within = |location: Option<u32>| {
                 location.is_none_or(|number| within.get(number as usize).copied().unwrap_or(true))
             };
             let all = function.instructions.iter().filter(|instruction| is_within(instruction.location));
-            leads_to(calls, all, &names)
+            leads_to(calls(), all, &names)
         });
         found.min()
     }
@@ -166,6 +178,9 @@ impl<'t> SourceFunction<'t> {
 
     /// Whether a location is in the function's own text.
     fn has(&self, module: &PtxModule, location: &nv_code::Location, trees: &SyntaxTrees<'_>) -> bool {
+        if !self.tree.has_line_marks() && !self.lines.contains(&location.line) {
+            return false;
+        }
         let Some(path) = module.files.get(&location.file).filter(|_| location.line > 0) else { return false };
         let Some((tree, line)) = trees.locate(path, location.line) else { return false };
         if !Rc::ptr_eq(trees.tree(tree), self.tree) || !self.lines.contains(&line) {
@@ -232,10 +247,8 @@ __global__ void k(int *out, int n) {
     fn of(ptx: &str, declaration: Option<&str>) -> Option<Reentry> {
         let example = Example::new(TEXT);
         let trees = example.trees();
-        let facts = UnitFacts {
-            ptx: PtxModule::parse(&ptx.replace("FILE", Example::NAME)).unwrap(),
-            ..UnitFacts::default()
-        };
+        let facts =
+            UnitFacts { ptx: PtxModule::parse(&ptx.replace("FILE", Example::NAME)).unwrap(), ..UnitFacts::default() };
         let function = facts.ptx.function("k").unwrap();
         let mut object = FrameObject::new(StackObjectKind::Variable, 32);
         let mut inlined = access();
@@ -290,10 +303,8 @@ __global__ void k(int *out, int n) {
     fn a_declaration_elsewhere_is_no_excuse() {
         let example = Example::new(TEXT);
         let trees = example.trees();
-        let facts = UnitFacts {
-            ptx: PtxModule::parse(&PTX.replace("FILE", Example::NAME)).unwrap(),
-            ..UnitFacts::default()
-        };
+        let facts =
+            UnitFacts { ptx: PtxModule::parse(&PTX.replace("FILE", Example::NAME)).unwrap(), ..UnitFacts::default() };
         let mut object = FrameObject::new(StackObjectKind::Variable, 32);
         object.variable = Some(Variable {
             name: "row".to_string(),

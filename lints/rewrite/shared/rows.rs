@@ -525,6 +525,20 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
     }
 
     #[test]
+    fn elements_with_constructors_are_known() {
+        let has_constructed = |declared: &str| {
+            let text = format!("{HEAD}__global__ void k(int n)\n{{ {declared} f(w); }}\n");
+            let tree = std::rc::Rc::new(cuda_syntax::SyntaxTree::example("a.cu", &text));
+            let offset = text.rfind("w[").or_else(|| text.rfind("w;")).unwrap();
+            PrivateVariable::at(&tree, offset).unwrap().has_constructed_elements()
+        };
+        assert!(has_constructed("Counted w[3];"));
+        assert!(
+            !has_constructed("State w[3];") && !has_constructed("Counted w;") && !has_constructed("Counted *w[3];")
+        );
+    }
+
+    #[test]
     fn objects_with_constructors_are_constructed_in_their_rows() {
         for (declared, type_text, arguments) in [
             ("Stack<8> w;", "Stack<8>", ""),

@@ -40,10 +40,14 @@ impl<'m> PossibleCalls<'m> {
         Self { module, entered_indirectly }
     }
 
-    /// The functions that run before a call returns; `through_pointers` counts calls whose callee is not named.
-    pub fn reached_by(&self, call: &'m Instruction, through_pointers: bool) -> BTreeSet<&'m str> {
+    /// The functions that run before one of the calls returns; `through_pointers` counts calls whose callee is not named.
+    pub fn reached_by(
+        &self,
+        calls: impl Iterator<Item = &'m Instruction>,
+        through_pointers: bool,
+    ) -> BTreeSet<&'m str> {
         let mut reached: BTreeSet<&str> = BTreeSet::new();
-        let mut open: Vec<&PtxFunction> = self.entered_by(call, through_pointers);
+        let mut open: Vec<&PtxFunction> = calls.flat_map(|call| self.entered_by(call, through_pointers)).collect();
         while let Some(function) = open.pop() {
             if reached.insert(&*function.name) {
                 let calls = function.instructions.iter();
@@ -109,8 +113,7 @@ mod tests {
         let module = PtxModule::parse(ptx).unwrap();
         let calls = PossibleCalls::new(&module);
         let all = module.function(function).unwrap().instructions.iter();
-        let names: BTreeSet<&str> = all.flat_map(|call| calls.reached_by(call, through_pointers)).collect();
-        names.into_iter().map(str::to_string).collect()
+        calls.reached_by(all, through_pointers).into_iter().map(str::to_string).collect()
     }
 
     #[test]
