@@ -70,7 +70,7 @@ use cuda_syntax::types;
 use lmem_base::diagnostic::{Applicability, Uniformity};
 use lmem_base::gpu::DECLARED_SHARED;
 use lmem_base::level::Level;
-use lmem_frame::{Access, Address, StackObject, StackObjectKind};
+use lmem_frame::{Access, Address, Reentry, StackObject, StackObjectKind};
 use nv_code::dataflow::Provenance;
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
@@ -146,6 +146,10 @@ fn exchanged<'o>(object: &StackObject, own: impl Iterator<Item = &'o Access>) ->
 const INTEGER_BITS: u64 = 64;
 const WORD_BITS: u64 = 32;
 
+/// What helps where neighbouring elements are accessed as one word.
+const IN_ROWS: &str = "move the array to shared memory as `[thread][element]`, each row aligned for its widest access, or \
+                       make the index a constant: words larger than an element are accessed";
+
 /// Threads of a small block, for what a variable of each would take.
 const USUAL_THREADS: u64 = 128;
 
@@ -156,21 +160,40 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: 
     if let Some(advice) = packed(object) {
         return advice;
     }
+    // Shared memory would be that of all calls.
+    let reentry = cx.reentry(object);
     let must_be_resident = shared::must_be_resident(cx);
     let has_room = !must_be_resident && shared::has_room(cx, object);
     match sources.uniformity() {
+        _ if exceeds_registers(object.bytes) && reentry.is_some() => {
+            "larger than the registers of a thread, whatever its indices are: process the data in pieces that fit, or use \
+             smaller elements"
+                .to_string()
+        }
         _ if exceeds_registers(object.bytes) => IN_PIECES.to_string(),
         _ if is_rotation => {
             "index with the loop counter alone and unroll, if the loop visits all elements anyway".to_string()
         }
-        // Shared memory would be that of all levels.
-        Some(Uniformity::PerThread) if is_selectable && (cx.is_recursive() || !has_room) => {
+        Some(Uniformity::PerThread) if is_selectable && (reentry.is_some() || !has_room) => {
             "replace the dynamic index by an unrolled select".to_string()
+        }
+        Some(Uniformity::PerThread) if is_selectable && object.is_accessed_in_wider_words() => IN_ROWS.to_string(),
+        Some(Uniformity::PerThread) if is_selectable && shared::has_constructed_elements(object) => {
+            "replace the dynamic index by an unrolled select, or move the array to shared memory and set its initial values \
+             there: constructors do not run, and default values are not set"
+                .to_string()
         }
         Some(Uniformity::PerThread) if is_selectable => {
             "replace the dynamic index by an unrolled select, or move the array to shared memory".to_string()
         }
-        _ if cx.is_recursive() => "make the index a constant, or replace the recursion by a loop".to_string(),
+        _ if reentry == Some(Reentry::Recursion) => {
+            "make the index a constant, or replace the recursion by a loop".to_string()
+        }
+        _ if reentry == Some(Reentry::IndirectCall) => {
+            "make the index a constant: the function may be entered again through an indirect call, and each call needs \
+             its own array"
+                .to_string()
+        }
         Some(Uniformity::Uniform) => {
             "make the index a constant (unroll, or `switch` around the loop); a uniform index costs little".to_string()
         }
@@ -189,11 +212,18 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: 
             (object.bytes.saturating_mul(USUAL_THREADS)).div_ceil(1 << 10)
         ),
         _ if must_be_resident => {
-            "make the index a constant: all blocks must be resident at once, and shared memory leaves room for fewer".to_string()
+            "make the index a constant: blocks may wait for each other, and with more shared memory fewer are resident"
+                .to_string()
         }
         _ if !has_room => {
             "make the index a constant: the shared memory that the kernel uses or is launched with may leave no room for \
              one array per thread"
+                .to_string()
+        }
+        _ if object.is_accessed_in_wider_words() => IN_ROWS.to_string(),
+        _ if shared::has_constructed_elements(object) => {
+            "move the array to shared memory as `[element][thread]` and set its initial values there, or make the index a \
+             constant: constructors do not run in shared memory"
                 .to_string()
         }
         _ => "move the array to shared memory as `[element][thread]`, or make the index a constant".to_string(),

@@ -38,7 +38,7 @@
 
 use lmem_base::level::Level;
 use lmem_base::words::bytes;
-use lmem_frame::{Address, StackObject, StackObjectKind};
+use lmem_frame::{Address, Reentry, StackObject, StackObjectKind};
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::rewrite::shared;
@@ -72,9 +72,10 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let room = format!("larger than the {} of registers of a thread", bytes(registers * REGISTER_BYTES));
     let finding =
         in_local_memory(object, Some(guilty), &room).access(object, guilty, in_loop("accessed here", object, guilty));
-    let finding = finding.help(match cx.is_recursive() {
-        true => "process the data in pieces that fit, or replace the recursion by a loop",
-        false => "process the data in pieces that fit, or move it to shared memory",
+    let finding = finding.help(match cx.reentry(object) {
+        Some(Reentry::Recursion) => "process the data in pieces that fit, or replace the recursion by a loop",
+        Some(Reentry::IndirectCall) => "process the data in pieces that fit",
+        None => "process the data in pieces that fit, or move it to shared memory",
     });
     Some(finding.suggest(shared::suggestion(cx, object)))
 }

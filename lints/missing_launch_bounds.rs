@@ -39,6 +39,7 @@ use lmem_frame::StackObjectKind;
 use nv_code::PtxFunction;
 
 use crate::framework::{Check, Finding, Lint, LintContext, line_of};
+use crate::rewrite::shared::must_be_resident;
 
 pub(crate) static LINT: Lint = Lint {
     name: "missing_launch_bounds",
@@ -90,6 +91,10 @@ fn cannot_run(cx: &LintContext<'_>, launch: &Launch, limit: Option<u32>) -> Opti
 /// A flag for all kernels that leaves this one fewer registers than its block size allows.
 fn held_back(cx: &LintContext<'_>, launch: &Launch) -> Option<Finding> {
     let frame = cx.frame;
+    // With more registers, fewer blocks would be resident than may wait for each other.
+    if must_be_resident(cx) {
+        return None;
+    }
     let (limit, flag) = cx.unit.register_flag.as_ref().filter(|(limit, _)| *limit < MAX_REGISTERS)?;
     let (of_sm, allowed) = (cx.arch.gpu().registers, cx.arch.gpu().registers_for(launch.threads, 1));
     let spills = frame.objects.iter().any(|object| matches!(object.kind, StackObjectKind::Spills(_)));

@@ -127,6 +127,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         finding =
             finding.note("spills told from arrays by their PTX: this toolkit does not mark them (12.8 and later do)");
     }
+    if must_be_resident(cx) && frame.is_entry && is_limited_by_bounds(cx) {
+        return Some(finding.help(RESIDENT));
+    }
     if let Some((threads, allowed)) = unused(cx) {
         let is_told = frame.limit.as_ref().is_some_and(|limit| {
             matches!(limit.origin, LimitOrigin::Architecture) && leaves_unused(cx.arch.gpu(), limit, frame)
@@ -148,6 +151,16 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_only = finding.suggestions.is_empty();
     let in_shared_memory = spilling::suggestion(cx, is_only.then_some(&advice));
     Some(finding.suggest(in_shared_memory).help(advice))
+}
+
+/// Where fewer resident blocks would end the launch, or let blocks wait for ever.
+const RESIDENT: &str = "keep fewer values live: blocks of the kernel may wait for each other, so that more registers per \
+                        thread, with fewer resident blocks, need a smaller grid";
+
+/// Whether launch bounds, an attribute or a flag set the register limit.
+fn is_limited_by_bounds(cx: &LintContext<'_>) -> bool {
+    let limit = cx.frame.limit.as_ref();
+    limit.is_some_and(|limit| !matches!(limit.origin, LimitOrigin::Architecture))
 }
 
 /// Puts the launched block size into the bounds, if that allows more registers.

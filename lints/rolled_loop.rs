@@ -94,7 +94,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Walk::Call(_) => memcpy::suggestion(object),
         Walk::Library(_) | Walk::Hidden => None,
     };
-    let finding = finding.help(walk.advice(cx, found.as_ref(), trip, object.bytes));
+    let finding = finding.help(walk.advice(cx, object, found.as_ref(), trip));
     let finding = insertion::suggestions(object).into_iter().fold(finding, |finding, it| finding.suggest(Some(it)));
     let flagged = if matches!(walk, Walk::Loop) { unroll::suggestion_with_flag(object) } else { None };
     let finding = finding.suggest(suggestion).suggest(flagged);
@@ -141,9 +141,15 @@ impl Walk {
         }
     }
 
-    fn advice(&self, cx: &LintContext<'_>, found: Option<&SourceLoop>, trip: TripCount, bytes: u64) -> String {
+    fn advice(
+        &self,
+        cx: &LintContext<'_>,
+        object: &StackObject,
+        found: Option<&SourceLoop>,
+        trip: TripCount,
+    ) -> String {
         match (self, trip) {
-            (Self::Loop, _) if exceeds_registers(bytes) => IN_PIECES.to_string(),
+            (Self::Loop, _) if exceeds_registers(object.bytes) => IN_PIECES.to_string(),
             (Self::Loop, _) => advice(found, trip),
             (Self::Call(call), TripCount::Constant) => format!("assign the elements one by one instead of `{call}`"),
             (Self::Call(call), _) => {
@@ -154,7 +160,7 @@ impl Walk {
                  `curandStatePhilox4_32_10_t`, whose state is a counter"
                     .to_string()
             }
-            (Self::Library(function), _) if cx.is_recursive() => {
+            (Self::Library(function), _) if cx.reentry(object).is_some() => {
                 format!("the loop is not yours to unroll: call `{function}` less often")
             }
             (Self::Library(function), _) => {
@@ -162,7 +168,9 @@ impl Walk {
                     "the loop is not yours to unroll: call `{function}` less often, or keep the variable in shared memory"
                 )
             }
-            (Self::Hidden, _) if cx.is_recursive() => "access the elements with constant indices".to_string(),
+            (Self::Hidden, _) if cx.reentry(object).is_some() => {
+                "access the elements with constant indices".to_string()
+            }
             (Self::Hidden, _) => {
                 "access the elements with constant indices, or move the array to shared memory".to_string()
             }

@@ -10,7 +10,7 @@ use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
-use lmem_frame::{KernelFrame, StackObject};
+use lmem_frame::{KernelFrame, Reentry, StackObject};
 use lmem_unit::{Artifacts, CompiledUnit, CompilerMessage, TranslationUnit, UnitCode};
 use nv_code::{PtxFunction, PtxModule, UnitFacts};
 use ptx_syntax::Linkage;
@@ -92,10 +92,10 @@ impl<'a> LintContext<'a> {
         self.frame.objects.iter().map(move |object| StackObject::new(object, facts, trees))
     }
 
-    /// Whether the function calls itself. Each level of the recursion has variables of its own, and shared memory has
-    /// one for all of them.
-    pub fn is_recursive(&self) -> bool {
-        self.frame.recursion.is_some()
+    /// How the function of an object may be entered again before it returns. Each call has variables of its own, and
+    /// shared memory has one for all of them.
+    pub fn reentry(&self, object: &StackObject) -> Option<Reentry> {
+        self.frame.recursion.as_ref().map(|_| Reentry::Recursion).or_else(|| object.reentry())
     }
 }
 

@@ -38,6 +38,9 @@ pub struct Terms {
     pub costs: ComputedCosts,
 }
 
+/// How a difference begins where the edited kernel does not end.
+const FAILS: &str = "the edited version fails";
+
 /// Why edits are not suggested.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Fault {
@@ -92,6 +95,12 @@ impl Fault {
     /// Whether the approach itself does not help, not only these edits.
     pub fn is_of_the_idea(&self) -> bool {
         self.is_of_any_block() || matches!(self, Self::SharedSize(..) | Self::Registers(..) | Self::OtherFunction(_))
+    }
+
+    /// Whether both versions end and their results differ. One that fails may be given an index outside the array, behind
+    /// which the original happens to have memory.
+    pub fn is_of_results(&self) -> bool {
+        matches!(self, Self::Results(what) if !what.starts_with(FAILS))
     }
 
     /// Whether an edit only costs more than it gains alone: with those for other variables, it may gain.

@@ -209,7 +209,7 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
                 diagnostic.reject(&suggestion.title, &fault);
                 // For a placeholder, the programmer may choose a better value than the one that was tried.
                 let is_chosen = suggestion.applicability == Applicability::HasPlaceholders;
-                if !is_chosen || fault.is_of_any_block() {
+                if !is_chosen || fault.is_of_any_block() || fault.is_of_results() {
                     refuted.push((suggestion.title, fault, is_chosen));
                 }
             }
@@ -224,14 +224,19 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
     diagnostic.suggestions = open;
     let mut rejected: Vec<String> = Vec::new();
     let mut is_answered = diagnostic.help.iter().any(|help| help.message.contains("shared memory"));
-    for (title, fault, is_chosen) in refuted.into_iter().filter(|(_, fault, _)| fault.is_of_the_idea()) {
+    let is_fused =
+        refuted.iter().any(|(_, fault, _)| matches!(fault, Fault::Results(what) if what == results::CANCELLED));
+    for (title, fault, is_chosen) in
+        refuted.into_iter().filter(|(_, fault, _)| fault.is_of_the_idea() || fault.is_of_results())
+    {
         // What the number stands for is of no interest any more.
         let title = title.split("; replace ").next().unwrap_or_default();
         // Advice without an edit stands before it, and was not tried.
         let title = match title.split_once(ADVICE_BEFORE) {
             Some((_, edit)) => edit,
             None => {
-                is_answered |= !is_chosen;
+                // Other results are those of these edits. The idea is refuted with them where the help has the same.
+                is_answered |= if fault.is_of_results() { is_advised(diagnostic, title) } else { !is_chosen };
                 title
             }
         };
@@ -251,8 +256,20 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
     }
     diagnostic.help.clear();
     if diagnostic.suggestions.is_empty() {
-        diagnostic.help.push(Help { message: dead_end(diagnostic) });
+        let message = if is_fused { UNFUSED.to_string() } else { dead_end(diagnostic) };
+        diagnostic.help.push(Help { message });
     }
+}
+
+/// What keeps a product apart from the difference that takes its rounding error.
+const UNFUSED: &str = "write the product as `__fmul_rn(a, b)` or `__dmul_rn(a, b)` before `volatile` is dropped: the compiler fuses \
+                       `a * b` with a difference";
+
+/// Whether the help says in words what an edit did.
+fn is_advised(diagnostic: &Diagnostic, title: &str) -> bool {
+    let ideas = ["shared memory", "drop `volatile`", "unroll", "select"];
+    let help = || diagnostic.help.iter().map(|help| &help.message);
+    ideas.iter().any(|idea| title.contains(idea) && help().any(|message| message.contains(idea)))
 }
 
 /// The advice if no edit helps.

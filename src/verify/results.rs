@@ -210,7 +210,7 @@ fn compared(before: &Original, after: &str, (threads, may_alias): (&BTreeMap<Str
 }
 
 /// What is said of an edit after which a rounding error may be another number.
-const CANCELLED: &str = "the compiler may fuse a product into a difference with the same product";
+pub(super) const CANCELLED: &str = "the compiler may fuse a product into a difference with the same product";
 
 /// Whether a product of a changed kernel may be fused into a difference that takes its rounding error, where memory or a
 /// call rounded it before. Launches do not show it: PTX is executed as written, and `ptxas` fuses.

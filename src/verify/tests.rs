@@ -186,6 +186,23 @@ fn an_edit_that_computes_something_else_is_refuted_and_counted() {
     let line = format!("suggestion for {place} is not shown: {fault}");
     assert!(line.starts_with("suggestion for dynamic_index at a.cu:1:"), "{line}");
     assert!(line.contains("computes something else: byte ") && line.contains("behind parameter 0"), "{line}");
+    // The report says it too. The help has another idea.
+    let [note] = diagnostic.notes.as_slice() else { panic!("{diagnostic:?}") };
+    assert!(note.starts_with("tried and rejected: write `n + n` (computes something else: byte "), "{note}");
+    assert_eq!(diagnostic.help, [Help { message: "unroll".to_string() }]);
+}
+
+#[test]
+fn words_that_an_edit_refuted_are_not_repeated() {
+    let file = SourceFile::from_text("a.cu", TEXT);
+    let advised = |help: &str, title: &str| {
+        let mut diagnostic = diagnostic(&file, &[]);
+        diagnostic.help = vec![Help { message: help.to_string() }];
+        super::is_advised(&diagnostic, title)
+    };
+    assert!(advised("drop `volatile`: no other thread can see the variable", "drop `volatile`"));
+    assert!(advised("move the array to shared memory", "move `a` to shared memory (one row per thread)"));
+    assert!(!advised("make the index a constant", "move `a` to shared memory (one row per thread)"));
 }
 
 #[test]

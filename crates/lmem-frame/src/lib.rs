@@ -19,6 +19,7 @@ mod liveness;
 mod object;
 mod objects;
 mod place;
+mod reentry;
 mod reinterpret;
 mod spill;
 mod stored_values;
@@ -36,6 +37,7 @@ pub use frame::{
 pub use holders::{Holder, Peak};
 pub use object::{SourceLoop, StackObject};
 pub use place::{Place, Places};
+pub use reentry::Reentry;
 pub use reinterpret::Reinterpretation;
 pub use spill::{HeldVariable, Limit, LimitOrigin, SpillGroup, Spills};
 pub use symbolize::name::{Sharing, Variable};

@@ -5,16 +5,17 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use cuda_syntax::tree::{base_name, last_name};
-use cuda_syntax::{SyntaxTree, SyntaxTrees};
+use cuda_syntax::{SyntaxTree, SyntaxTrees, types};
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
-use nv_code::UnitFacts;
 use nv_code::dataflow::callee;
+use nv_code::{AccessKind, UnitFacts};
 
 use crate::access::{Access, Address};
 use crate::calls;
 use crate::frame::{FrameObject, MathFunction, PassedTo};
 use crate::place::Place;
+use crate::reentry::{self, Reentry};
 use crate::reinterpret::{self, Reinterpretation};
 use crate::symbolize::blame::source_loop;
 
@@ -59,6 +60,21 @@ impl<'a> StackObject<'a> {
     /// The cast through which the variable is accessed as another type.
     pub fn reinterpretation(&self) -> Option<Reinterpretation> {
         reinterpret::find(self.variable.as_ref()?, &self.accesses, self.trees)
+    }
+
+    /// How the function that declares the variable may be entered again while the variable lives.
+    pub fn reentry(&self) -> Option<Reentry> {
+        reentry::reentry(self.object, self.facts, self.trees)
+    }
+
+    /// Whether words are read or written that are larger than an element: their bytes must stay together.
+    pub fn is_accessed_in_wider_words(&self) -> bool {
+        let type_text = self.variable.as_ref().and_then(|variable| variable.type_text.split('[').next());
+        let Some(own) = type_text.and_then(types::size_of) else { return false };
+        // The compiler joins stores to constant places on its own.
+        let is_asked = |access: &Access| access.is_computed() || access.kind == AccessKind::Load;
+        let sizes = self.accesses.iter().filter(|access| is_asked(access)).filter_map(|access| access.elements.first());
+        sizes.into_iter().any(|bytes| *bytes > own)
     }
 
     /// For a by-value copy, the call that it is passed to.
@@ -140,4 +156,51 @@ fn has_slow_path(name: &str) -> bool {
         name.strip_suffix('f').unwrap_or(name),
         "sin" | "cos" | "tan" | "sincos" | "j0" | "j1" | "jn" | "y0" | "y1" | "yn"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use cuda_syntax::Example;
+    use cuda_syntax::tree::DeclarationKind;
+    use lmem_base::source::SourceFile;
+    use nv_code::dataflow::Provenance;
+
+    use super::*;
+    use crate::frame::StackObjectKind;
+    use crate::objects::tests::access;
+    use crate::symbolize::name::Variable;
+
+    #[test]
+    fn words_of_several_elements_stay_together() {
+        let example = Example::new("");
+        let (trees, facts) = (example.trees(), UnitFacts::default());
+        let wider = |type_text: &str, kind: AccessKind, address: Address, bytes: u64| {
+            let mut object = FrameObject::new(StackObjectKind::Variable, 32);
+            let mut one = access();
+            (one.kind, one.address, one.elements) = (kind, address, [bytes].into());
+            object.accesses = vec![one];
+            object.variable = Some(Variable {
+                name: "a".to_string(),
+                type_text: type_text.to_string(),
+                kind: DeclarationKind::Array,
+                is_parameter: false,
+                volatility: None,
+                initializer: None,
+                bytes: Some(32),
+                span: Span::new(&SourceFile::from_text("a.cu", ""), 0..0),
+                sharing: Vec::new(),
+            });
+            StackObject::new(&object, &facts, &trees).is_accessed_in_wider_words()
+        };
+        let computed = || Address::Computed(Provenance::default());
+        assert!(wider("unsigned char[32]", AccessKind::Load, computed(), 4));
+        assert!(wider("unsigned char[32]", AccessKind::Store, computed(), 4));
+        assert!(wider("unsigned char[32]", AccessKind::Load, Address::Constant, 4));
+        // Initial values are stored by the compiler in words.
+        assert!(!wider("unsigned char[32]", AccessKind::Store, Address::Constant, 4));
+        assert!(!wider("unsigned char[32]", AccessKind::Load, computed(), 1));
+        assert!(!wider("float[8]", AccessKind::Load, computed(), 4));
+        assert!(!wider("float4[2]", AccessKind::Load, computed(), 4));
+        assert!(!wider("Entry[2]", AccessKind::Load, computed(), 8));
+    }
 }

@@ -52,6 +52,10 @@ enum Layout {
 /// a usual size as placeholder.
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
     let variable = own_variable(cx, object).filter(|_| !must_be_resident(cx))?;
+    // A thread has one place in shared memory, and each call that runs needs its own.
+    if object.reentry().is_some() {
+        return None;
+    }
     if variable.is_of_kernel && variable.is_of_one_thread(axes(cx, true)) {
         return keep_for_one_thread(cx, object, &variable, None);
     }
@@ -107,6 +111,11 @@ fn keep_laid_out(
 /// Whether the variable is a structure whose constructor has an effect, or default values. Shared memory runs none.
 pub fn is_constructed(object: &StackObject) -> bool {
     private_variable(object).is_some_and(|variable| variable.is_constructed())
+}
+
+/// Whether the variable is an array whose elements have constructors with an effect, or default values.
+pub fn has_constructed_elements(object: &StackObject) -> bool {
+    private_variable(object).is_some_and(|variable| variable.has_constructed_elements())
 }
 
 /// Whether shared memory has room for a variable of each thread, beside what the kernels that run its function take.

@@ -79,7 +79,16 @@ impl PrivateVariable {
 
     /// Whether the file defines the variable's type, and a variable of it is constructed.
     pub fn is_constructed(&self) -> bool {
-        let Some(declared) = declared(&self.tree, self.offset).filter(|it| it.extents.is_empty()) else { return false };
+        declared(&self.tree, self.offset).is_some_and(|it| it.extents.is_empty() && self.has_constructors(&it))
+    }
+
+    /// The same for the elements of an array.
+    pub fn has_constructed_elements(&self) -> bool {
+        declared(&self.tree, self.offset)
+            .is_some_and(|it| !it.extents.is_empty() && !it.is_of_pointers && self.has_constructors(&it))
+    }
+
+    fn has_constructors(&self, declared: &Declared<'_>) -> bool {
         let type_text = declared.statement.field(Field::Type).map_or("", |it| self.tree.slice(it));
         let is_known = named_type(&self.tree, type_text).is_some();
         is_known && !plain_type::is_plain(&self.tree, type_text, &|_| None)
@@ -532,6 +541,20 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
         };
         assert!(is_constructed("Counted w;") && is_constructed("List<3, Counted> w;"));
         assert!(!is_constructed("State w;") && !is_constructed("List<3, int> w;") && !is_constructed("Unknown w;"));
+    }
+
+    #[test]
+    fn elements_with_constructors_are_known() {
+        let has_constructed = |declared: &str| {
+            let text = format!("{HEAD}__global__ void k(int n)\n{{ {declared} f(w); }}\n");
+            let tree = std::rc::Rc::new(cuda_syntax::SyntaxTree::example("a.cu", &text));
+            let offset = text.rfind("w[").or_else(|| text.rfind("w;")).unwrap();
+            PrivateVariable::at(&tree, offset).unwrap().has_constructed_elements()
+        };
+        assert!(has_constructed("Counted w[3];"));
+        assert!(
+            !has_constructed("State w[3];") && !has_constructed("Counted w;") && !has_constructed("Counted *w[3];")
+        );
     }
 
     #[test]

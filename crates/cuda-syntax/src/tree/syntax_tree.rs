@@ -165,6 +165,11 @@ impl SyntaxTree {
         Some((range.start + column).min(range.end))
     }
 
+    /// Whether `#line` gives lines other numbers than those that they have.
+    pub fn has_line_marks(&self) -> bool {
+        !self.line_marks.is_empty()
+    }
+
     /// The non-blank part of a line as a span.
     pub fn line_span(&self, line: usize) -> Option<Span> {
         let range = self.line_range(line)?;

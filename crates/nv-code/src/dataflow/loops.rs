@@ -70,6 +70,11 @@ impl PtxLoops {
         all.map(|(info, number)| (Loop(number), info.header))
     }
 
+    /// The block through which threads enter a loop.
+    pub fn header(&self, id: Loop) -> Option<Block> {
+        self.loops.all.get(id.index()).map(|info| info.header)
+    }
+
     /// The innermost loop around an instruction.
     pub fn innermost(&self, instruction: usize) -> Option<Loop> {
         self.innermost.get(instruction).copied().flatten()

@@ -6,6 +6,7 @@ mod divergence;
 pub mod flow;
 mod fusing;
 mod loops;
+mod possible_calls;
 mod reaching;
 mod recursion;
 
@@ -15,6 +16,7 @@ pub use cancelling::cancels_products;
 pub use flow::{Call, Flow, Origins, Provenance, Root, constant, registers};
 pub use fusing::may_fuse;
 pub use loops::{PtxLoops, TripCount};
+pub use possible_calls::PossibleCalls;
 pub use reaching::{ByRegister, Definitions, uses};
 pub use recursion::{CallCycle, CallCycles};
 

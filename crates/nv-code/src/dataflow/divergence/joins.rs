@@ -31,8 +31,8 @@ pub(super) struct Joins<'a> {
 pub(super) struct Decided {
     /// Those with different definitions where the paths meet.
     pub registers: Vec<Reg>,
-    /// Those with which threads come back to the branch apart. They may be the same all the same: a counter that both
-    /// paths step.
+    /// Those with which threads come back to the branch apart, or go on in further rounds of a loop while others wait in
+    /// it. They may be the same all the same: a counter that both paths step.
     pub again: Vec<Reg>,
 }
 
@@ -57,21 +57,23 @@ impl<'a> Joins<'a> {
     /// What depends on the decision of a branch; `None` if the step limit is met.
     pub fn of(&mut self, branch: usize, loops: &PtxLoops) -> Option<Decided> {
         let Some(block) = self.graph.block_of(branch) else { return Some(Decided::default()) };
-        let (joins, is_met_at_branch) = self.joins(block, loops)?;
+        let (joins, apart) = self.joins(block, loops)?;
         let mut registers: BTreeSet<Reg> = BTreeSet::new();
         registers.extend(joins.iter().filter_map(|join| self.merged.get(join)).flatten());
-        let again = if is_met_at_branch { self.merged(block).to_vec() } else { Vec::new() };
-        Some(Decided { registers: registers.into_iter().collect(), again })
+        let again: BTreeSet<Reg> = apart.into_iter().flat_map(|block| self.merged(block)).copied().collect();
+        Some(Decided { registers: registers.into_iter().collect(), again: again.into_iter().collect() })
     }
 
-    /// The joins of a branch, and whether threads come back to it apart: on two ways, or on one while others wait at the
-    /// end of both, which lies in the loop too. (Those that left the loop are gone.)
-    fn joins(&mut self, branch: Block, loops: &PtxLoops) -> Option<(BTreeSet<Block>, bool)> {
+    /// The joins of a branch, and the blocks at which threads of later rounds have other values than those that wait at the
+    /// end of all ways. (Those that left a loop are gone.) These are the branch itself if threads come back to it apart:
+    /// on two ways, or on one while others wait; and the headers of loops that have the end within them too, where a way
+    /// leads through the header before that.
+    fn joins(&mut self, branch: Block, loops: &PtxLoops) -> Option<(BTreeSet<Block>, Vec<Block>)> {
         let graph = self.graph;
         let start = |block: Block| graph.block(block).start as usize;
         let end = self.after.immediate(branch);
-        let is_end_inside =
-            loops.innermost(start(branch)).zip(end).is_some_and(|(id, end)| loops.contains(id, start(end)));
+        let waiting: Vec<_> =
+            loops.around(start(branch)).filter(|id| end.is_some_and(|end| loops.contains(*id, start(end)))).collect();
         let mut ways = Ways {
             branch,
             end,
@@ -84,7 +86,7 @@ impl<'a> Joins<'a> {
         };
         let first = &graph.block(branch).successors;
         if first.len() < 2 {
-            return Some((ways.joins, false));
+            return Some((ways.joins, Vec::new()));
         }
         first.iter().for_each(|block| ways.reach(*block, *block));
         while let Some((_, block)) = ways.open.pop_first() {
@@ -96,8 +98,11 @@ impl<'a> Joins<'a> {
             }
             graph.block(block).successors.iter().for_each(|next| ways.reach(*next, name));
         }
-        let is_met_at_branch = ways.back.len() > 1 || is_end_inside && !ways.back.is_empty();
-        Some((ways.joins, is_met_at_branch))
+        let is_met_at_branch = ways.back.len() > 1 || !waiting.is_empty() && !ways.back.is_empty();
+        let headers = waiting.iter().filter_map(|id| loops.header(*id));
+        let passed = headers.filter(|header| Some(*header) != end && ways.names.contains_key(header));
+        let apart = passed.chain(is_met_at_branch.then_some(branch)).collect();
+        Some((ways.joins, apart))
     }
 }
 

@@ -373,6 +373,26 @@ mod tests {
         assert_eq!(of(&body, "%h"), None);
     }
 
+    /// `for (;;) { if (condition) { if (d-- == 0) break; continue; } ++d; }`: all ways out of the loop lead through one of
+    /// its blocks. There threads of different rounds meet.
+    #[test]
+    fn threads_wait_in_a_loop_for_others_in_later_rounds() {
+        let depth = |condition: &str| {
+            let body = format!(
+                "mov.u32 %d, 0;\nmov.u32 %i, 0;\n$L1:\nmov.u32 %e, %d;\nadd.s32 %i, %i, 1;\n{condition}\n@%p2 bra $L2;\n\
+                 add.s32 %d, %e, 1;\nbra $L1;\n$L2:\nsetp.eq.s32 %p1, %e, 0;\n@%p1 bra $L3;\nadd.s32 %d, %e, -1;\n\
+                 bra $L1;\n$L3:"
+            );
+            (of(&body, "%d"), of(&body, "%i"))
+        };
+        assert_eq!(depth("setp.eq.s32 %p2, %n, %i;"), (Some(false), Some(false)));
+        assert_eq!(depth("setp.eq.s32 %p2, %t, %i;"), (None, None));
+        assert_eq!(depth("ld.local.u32 %l, [%s];\nsetp.eq.s32 %p2, %l, 0;"), (None, None));
+        // What both ways of a branch come back to within one round is the same.
+        let step = "setp.eq.s32 %p3, %t, %i;\n@%p3 bra $L4;\nadd.s32 %x, %t, 1;\n$L4:\nsetp.eq.s32 %p2, %n, %i;";
+        assert_eq!(depth(step), (Some(false), Some(false)));
+    }
+
     #[test]
     fn threads_that_leave_through_another_exit_do_not_count() {
         // `for (…) { h = …; if (t == k) { use; return; } }`, and the other way round.
