@@ -52,11 +52,11 @@
 //! kernel has internal linkage and its file all launches. Else you must fill in the size: the edit has that of a launch
 //! in the file, or a usual one, and a larger block would write beyond the array. So it is for a variable of a
 //! `__device__` function, unless all kernels that call it are in its file and have the same block. Dynamic shared memory
-//! of launches must fit beside it, in 48 KiB: an edit with a size to fill in says how much. Each thread uses only its own part, so no
-//! synchronization is needed. If every use is an element, the part is a column; a variable that methods and functions
-//! use as a whole becomes a row with the same name, a structure or an instance of a template if its default constructor
-//! does nothing, or if it has no destructor: each thread then constructs its object in its row. The programmer must
-//! judge: fewer blocks may be resident. All other remedies are advice.
+//! of launches must fit beside it, in 48 KiB: an edit with a size to fill in says how much. Each thread uses only its own
+//! part, so no synchronization is needed. If every use is an element, the part is a column; a variable that methods and
+//! functions use as a whole becomes a row with the same name, a structure or an instance of a template if its default
+//! constructor does nothing, or if it has no destructor: each thread then constructs its object in its row. The
+//! programmer must judge: fewer blocks may be resident. All other remedies are advice.
 //!
 //! ## When it is wrong
 //! A uniform index costs little where arithmetic hides the loads, and an array that few threads reach costs nothing:

@@ -1,9 +1,11 @@
 //! The kernels that can run the function of a variable. What one of them has no room for does not fit.
 
+use std::collections::BTreeSet;
+
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::identifiers::occurrences;
-use cuda_syntax::tree::{base_name, enclosing_function};
+use cuda_syntax::tree::{base_name, enclosing_function, head_start};
 use lmem_base::mangling::demangle;
 use lmem_unit::UnitCode;
 use nv_code::KernelFacts;
@@ -32,7 +34,10 @@ impl<'a> Runners<'a> {
         let named = entries().filter(|kernel| names.iter().any(|name| name == base_name(&demangle(&kernel.name))));
         let named: Vec<_> = named.collect();
         let kernels = if named.is_empty() { entries().collect() } else { named };
-        Self { kernels, are_all: cx.unit.is_one_file() && !cx.unit.is_relocatable() }
+        // Kernels of libraries may run what they are given.
+        let own = kernel_names(&variable.tree);
+        let are_own = entries().all(|kernel| own.contains(base_name(&demangle(&kernel.name))));
+        Self { kernels, are_all: are_own && cx.unit.is_one_file() && !cx.unit.is_relocatable() }
     }
 
     /// Whether the finding's kernel is the only one.
@@ -53,8 +58,15 @@ fn callers(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Vec<Strin
     is_own.then(|| kernels_that_call(tree, function))?
 }
 
+/// The names of the kernels that a text defines.
+fn kernel_names(tree: &SyntaxTree) -> BTreeSet<&str> {
+    let functions = tree.nodes().filter(|node| node.kind() == Kind::FunctionDefinition);
+    let kernels = functions.filter(|function| tree.is_within_kernel(function.end_byte().saturating_sub(1)));
+    kernels.filter_map(|function| function_name(tree, function)).collect()
+}
+
 /// The names of the kernels of a text that call a function, directly or through others of the text. `None` if a function
-/// between may be called without its name: a constructor, an operator, in a macro.
+/// between may be called without its name: a constructor, an operator, in a macro, from a table, by a lambda of host code.
 fn kernels_that_call(tree: &SyntaxTree, function: Node<'_>) -> Option<Vec<String>> {
     let (mut open, mut known, mut kernels) = (vec![function], Vec::new(), Vec::new());
     while let Some(current) = open.pop() {
@@ -67,10 +79,18 @@ fn kernels_that_call(tree: &SyntaxTree, function: Node<'_>) -> Option<Vec<String
         if tree.nodes().any(is_in_macro) {
             return None;
         }
-        let around = tree.nodes().filter(|node| is_name_of(tree, *node, &name)).filter_map(enclosing_function);
-        open.extend(around.filter(|caller| *caller != current));
+        for mention in tree.nodes().filter(|node| is_name_of(tree, *node, &name)) {
+            match enclosing_function(mention) {
+                Some(caller) if caller != current => open.push(caller),
+                Some(_) => {}
+                None if is_declared(mention) => {}
+                None => return None,
+            }
+        }
         if tree.is_within_kernel(current.end_byte().saturating_sub(1)) {
             kernels.push(name.clone());
+        } else if !is_of_device(tree, current) {
+            return None;
         }
         known.push(name);
     }
@@ -86,6 +106,18 @@ fn function_name<'t>(tree: &'t SyntaxTree, function: Node<'_>) -> Option<&'t str
     let is_constructor =
         class.and_then(|class| class.field(Field::Name)).is_some_and(|class| tree.slice(class) == name);
     (is_plain && !is_constructor).then_some(name)
+}
+
+/// Whether a name is that of a declaration, outside of all functions.
+fn is_declared(name: Node<'_>) -> bool {
+    let parent = name.parent().filter(|parent| parent.kind() == Kind::FunctionDeclarator);
+    parent.is_some_and(|parent| parent.field(Field::Declarator) == Some(name))
+}
+
+fn is_of_device(tree: &SyntaxTree, function: Node<'_>) -> bool {
+    let body = function.field(Field::Body).map_or(function.end_byte(), |body| body.start_byte());
+    let head = tree.text().get(head_start(function)..body).unwrap_or("");
+    head.contains("__device__") && !head.contains("__host__")
 }
 
 /// Whether a node is a whole name: of a function that is called, or of a method.
@@ -106,7 +138,13 @@ __device__ void loop(int *a) { loop(a); }
 __device__ void hidden(int *a) { a[2] = 1; }
 struct Row { __device__ Row(int *a) { a[3] = 1; } __device__ void fill(int *a) { a[4] = 1; }
   __device__ void operator()(int *a) { a[5] = 1; } };
-__global__ void first(int *a) { outer(a); }
+__device__ void declared(int *a);
+__device__ void declared(int *a) { a[6] = 1; }
+__device__ void listed(int *a) { a[7] = 1; }
+__device__ void (*const table[])(int *) = {listed};
+__device__ void given(int *a) { a[8] = 1; }
+void host(int *a) { run([=] __device__ { given(a); }); }
+__global__ void first(int *a) { outer(a); declared(a); listed(a); given(a); }
 __global__ void second(int *a) { a[1] = 2; loop(a); Row row(a); row.fill(a); row(a); CALL; }
 __global__ void third(int *a) { inner(a); }
 ";
@@ -121,7 +159,8 @@ __global__ void third(int *a) { inner(a); }
         assert_eq!(callers("outer(int").as_deref(), Some("first"));
         assert_eq!(callers("inner(int").as_deref(), Some("first third"));
         assert_eq!(callers("fill(int").as_deref(), Some("second"));
-        for unknown in ["hidden(int", "Row(int", "a[5]"] {
+        assert_eq!(callers("a[6]").as_deref(), Some("first"));
+        for unknown in ["hidden(int", "Row(int", "a[5]", "a[7]", "a[8]"] {
             assert_eq!(callers(unknown), None, "{unknown}");
         }
     }

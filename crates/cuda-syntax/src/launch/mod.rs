@@ -373,6 +373,8 @@ mod tests {
             ("#define LAUNCH(f, ...) f##_kernel<<<1, 64>>>(__VA_ARGS__)", "LAUNCH(q, a);", Some(0)),
             ("#define LAUNCH(f, ...) f##_kernel<<<__VA_ARGS__>>>(a)", "LAUNCH(q, 1, 64);", None),
             ("#define RUN k", "RUN;", None),
+            ("const int bytes = 1024;", "k<<<1, 64, bytes>>>(a, n);", Some(1024)),
+            ("int bytes = 1024;", "k<<<1, 64, bytes>>>(a, n);", None),
         ] {
             let host = format!("{macros}\n{KERNELS}void h(float* a, int n) {{ {call} }}");
             assert_eq!(launches(&host, &[]).dynamic_shared("k"), expected, "{macros}");

@@ -181,7 +181,9 @@ impl<'a> Reader<'a> {
             let earlier = parent.children().take_while(|child| child.start_byte() < node.start_byte());
             let declaration = earlier.filter_map(|child| self.declares(child, name)).last();
             if let Some((value, is_constant)) = declaration {
-                let value = value.filter(|_| is_constant || !self.changes(parent, name));
+                // Other files may change a variable outside of functions.
+                let is_kept = || parent.enclosing(Kind::FunctionDefinition).is_some() && !self.changes(parent, name);
+                let value = value.filter(|_| is_constant || is_kept());
                 return value.map(Some);
             }
             node = parent;
