@@ -591,6 +591,8 @@ fn command(top: &Path, folder: &Path, overrides: &[(String, String)]) -> Result<
     // Missing objects are not fetched: no helper runs, and no network is used.
     process::limit_memory(&mut git, MAX_MEMORY_BYTES);
     git.env("GIT_NO_REPLACE_OBJECTS", "1")
+        // Other parents of a commit, in `.git/info/grafts`.
+        .env("GIT_GRAFT_FILE", "/dev/null")
         .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_ALLOW_PROTOCOL", "none")
         .env("GIT_TERMINAL_PROMPT", "0");

@@ -47,17 +47,24 @@ const SYSTEM: [&str; 15] = [
 /// Devices that give endless data, or discard it.
 const DEVICES: [&str; 3] = ["/dev/null", "/dev/urandom", "/dev/random"];
 
-/// Variables with lists of folders that compilers read.
-const FOLDER_LISTS: [&str; 8] = [
-    "CPATH",
-    "C_INCLUDE_PATH",
-    "CPLUS_INCLUDE_PATH",
-    "LIBRARY_PATH",
-    "LD_LIBRARY_PATH",
-    "COMPILER_PATH",
-    "GCC_EXEC_PREFIX",
-    "PATH",
+/// Variables with lists of folders that compilers read headers and specifications from.
+const FOLDER_LISTS: [&str; 4] = ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX"];
+
+/// Variables with lists of folders that compilers start programs from. What else lies there, such as a script with a token, is
+/// nothing that a source may include.
+const PROGRAM_LISTS: [&str; 2] = ["PATH", "COMPILER_PATH"];
+
+/// What compilers start, and what is put before them: parts of names such as `x86_64-linux-gnu-g++-13`.
+const PROGRAMS: [&str; 18] = [
+    "gcc", "g++", "cc", "c++", "clang", "clang++", "cc1", "cc1plus", "cpp", "collect2", "as", "ld", "lto", "nvcc",
+    "ccache", "sccache", "distcc", "icecc",
 ];
+
+/// Variables with lists of folders that libraries of programs are loaded from: of these folders, their files named `.so`.
+const LIBRARY_LISTS: [&str; 1] = ["LD_LIBRARY_PATH"];
+
+/// Limit on the entries of such a folder that are looked at.
+const MAX_ENTRIES: usize = 20_000;
 
 /// Variables with nvcc flags: they are the user's own, so the paths in them may be read.
 const FLAGS: [&str; 3] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"];
@@ -228,8 +235,9 @@ fn bound(command: &mut Command, memory: Option<Memory>, time: Duration) {
 /// Paths from the user's environment variables: folders in lists, and paths in flags. A folder that contains all of the
 /// user's files is excluded, since no variable is meant to name it.
 fn of_environment() -> Vec<PathBuf> {
-    let lists = FOLDER_LISTS.iter().filter_map(std::env::var_os);
-    let mut paths: Vec<PathBuf> = lists.flat_map(|list| std::env::split_paths(&list).collect::<Vec<_>>()).collect();
+    let mut paths = folders(&FOLDER_LISTS);
+    paths.extend(folders(&PROGRAM_LISTS).iter().flat_map(|folder| entries(folder, &is_program)));
+    paths.extend(folders(&LIBRARY_LISTS).iter().flat_map(|folder| entries(folder, &is_library)));
     for flags in FLAGS.iter().filter_map(|name| std::env::var(name).ok()) {
         let words = shlex::split(&flags).unwrap_or_default();
         paths.extend(words.iter().flat_map(|word| word.split(['=', ','])).map(|part| {
@@ -241,6 +249,28 @@ fn of_environment() -> Vec<PathBuf> {
     paths.extend(HOST_COMPILERS.iter().filter_map(|name| process::on_path(name)).flat_map(|path| around(&path)));
     paths.retain(|path| path.is_absolute() && !is_home_or_above(&real(path)));
     paths
+}
+
+fn folders(variables: &[&str]) -> Vec<PathBuf> {
+    let lists = variables.iter().filter_map(std::env::var_os);
+    lists.flat_map(|list| std::env::split_paths(&list).collect::<Vec<_>>()).collect()
+}
+
+/// The entries of a folder with names of some kind. Folders of the system are readable anyway.
+fn entries(folder: &Path, is_it: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
+    if !folder.is_absolute() || SYSTEM.iter().any(|system| folder.starts_with(system)) {
+        return Vec::new();
+    }
+    let entries = std::fs::read_dir(folder).into_iter().flatten().take(MAX_ENTRIES).flatten();
+    entries.filter(|entry| entry.file_name().to_str().is_some_and(is_it)).map(|entry| entry.path()).collect()
+}
+
+fn is_program(name: &str) -> bool {
+    name.split(['-', '.']).any(|part| PROGRAMS.contains(&part))
+}
+
+fn is_library(name: &str) -> bool {
+    name.ends_with(".so") || name.contains(".so.")
 }
 
 fn real(path: &Path) -> PathBuf {
@@ -393,6 +423,23 @@ mod tests {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]).current_dir("/");
         sandbox.run(&mut command, &unit, b"", Duration::from_secs(20), &AtomicBool::new(false)).unwrap()
+    }
+
+    #[test]
+    fn of_folders_with_programs_only_compilers_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["g++", "x86_64-linux-gnu-gcc-13", "ld.gold", "deploy", "libc.so.6", "token", "g++x"] {
+            fs_err::write(folder.path().join(name), "").unwrap();
+        }
+        let of = |is_it: &dyn Fn(&str) -> bool| {
+            let mut names = entries(folder.path(), is_it);
+            names.sort();
+            let names = names.iter().filter_map(|path| path.file_name()?.to_str());
+            names.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(of(&is_program), "g++ ld.gold x86_64-linux-gnu-gcc-13");
+        assert_eq!(of(&is_library), "libc.so.6");
+        assert!(entries(Path::new("/usr/bin"), &is_program).is_empty());
     }
 
     /// cuRAND's headers come in the middle of a run.

@@ -116,8 +116,13 @@ impl Folder {
     /// The folder cannot be created.
     pub fn new() -> std::io::Result<Self> {
         let mut kept = None;
+        let place = std::env::temp_dir();
+        // nvcc names files in it to a shell.
+        if place.to_string_lossy().contains(['$', '`', '"', '\\', '\n']) {
+            return Err(std::io::Error::other("`TMPDIR` holds a character that a shell would act on"));
+        }
         // The guardian is told first: a kill can come right after the folder is made.
-        let made = tempfile::Builder::new().prefix(FOLDER_PREFIX).make_in(std::env::temp_dir(), |path| {
+        let made = tempfile::Builder::new().prefix(FOLDER_PREFIX).make_in(place, |path| {
             kept = Some(Kept::folder(path));
             std::fs::DirBuilder::new().mode(0o700).create(path)
         })?;

@@ -11,6 +11,9 @@ const MAX_BYTES: usize = 4096;
 /// Limit on braces within braces.
 const MAX_DEPTH: usize = 8;
 
+/// Limit on the wildcards of a pattern, each of which makes the automaton larger: `?` is any character of Unicode.
+const MAX_WILDCARDS: usize = 64;
+
 /// Why a pattern cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GlobError {
@@ -20,6 +23,8 @@ pub enum GlobError {
     TooLong(usize),
     #[error("a pattern has at most {MAX_DEPTH} braces within each other, and `{0}` has more")]
     TooDeep(String),
+    #[error("a pattern has at most {MAX_WILDCARDS} of `*`, `?` and `[`, and this has {0}")]
+    TooManyWildcards(usize),
 }
 
 /// A pattern whose `*` matches `/` too.
@@ -44,6 +49,10 @@ fn built(pattern: &str, stops_at_separators: bool) -> Result<GlobMatcher, GlobEr
     }
     if depth(pattern) > MAX_DEPTH {
         return Err(GlobError::TooDeep(pattern.chars().take(40).collect()));
+    }
+    let wildcards = pattern.bytes().filter(|byte| matches!(byte, b'*' | b'?' | b'[')).count();
+    if wildcards > MAX_WILDCARDS {
+        return Err(GlobError::TooManyWildcards(wildcards));
     }
     let glob = GlobBuilder::new(pattern).literal_separator(stops_at_separators).build()?;
     Ok(glob.compile_matcher())
@@ -74,6 +83,7 @@ mod tests {
         assert!(matches!(path_matcher(&nested(300)), Err(GlobError::TooDeep(_))));
         assert!(matches!(matcher(&"a".repeat(MAX_BYTES + 1)), Err(GlobError::TooLong(_))));
         assert!(matches!(matcher("{a"), Err(GlobError::Invalid(_))));
+        assert!(matches!(matcher(&"?*".repeat(100)), Err(GlobError::TooManyWildcards(200))));
     }
 
     #[test]
