@@ -199,6 +199,10 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
                 if !results::are_equal(&verification) {
                     suggestion.applicability = suggestion.applicability.max(Applicability::MaybeIncorrect);
                 }
+                if let Some(limit) = verification.kernels.iter().filter_map(|kernel| kernel.block_limit).min() {
+                    suggestion.applicability = suggestion.applicability.max(Applicability::MaybeIncorrect);
+                    suggestion.title.push_str(&format!("; blocks of more than {limit} threads no longer run"));
+                }
                 room::say(&mut suggestion, &verification);
                 suggestion.verification = Some(verification);
                 diagnostic.suggestions = vec![suggestion];

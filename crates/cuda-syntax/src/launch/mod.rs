@@ -435,6 +435,12 @@ mod tests {
     }
 
     #[test]
+    fn kernels_with_a_limit_of_registers_are_known() {
+        let text = "static __global__ void __maxnreg__(32) k(float* a) { a[0] = 1; }\nvoid f(float* a) { k<<<1, 1024>>>(a); }\n";
+        assert_eq!(launches(text, &[]).largest("k").map(|launch| launch.threads), Some(1024));
+    }
+
+    #[test]
     fn nonsense_ends_nothing() {
         for text in
             ["k<<<", "__global__ void k() {} void h() { k<<<>>>(); k<<<1>>>(); k<<<1, >>>(); k<<<1, dim3()>>>(); }"]
