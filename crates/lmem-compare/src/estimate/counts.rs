@@ -81,6 +81,11 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Counts {
+    /// The same work of each warp, with as many warps as fit.
+    pub(super) fn on_a_full_gpu(&self) -> Self {
+        Self { grid: 0, is_launched: false, ..*self }
+    }
+
     pub(crate) fn of(module: &Module, program: &Program, launch: &Launch, outcome: &Outcome) -> Self {
         let threads: u32 = launch.block.iter().product();
         let blocks = launch.grid.iter().fold(1u64, |blocks, extent| blocks.saturating_mul(u64::from(*extent)));
