@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use lmem_base::diagnostic::{Applicability, Diagnostic, FixTally, Report, Suggestion, Summary};
@@ -218,6 +219,7 @@ fn subject<'a>(job: &'a Job<'_>, report: &'a UnitReport) -> Option<Subject<'a>> 
         files: &report.as_compiled,
         before: &report.measured,
         cost: report.cost,
+        launches: OnceLock::new(),
     })
 }
 

@@ -52,7 +52,7 @@ pub enum Fault {
     /// Bytes of shared memory per block that a kernel would need, and how many it may have.
     #[error("{} of shared memory per block, {} at most", kib(*.0), kib(*.1))]
     SharedSize(u64, u64),
-    /// A kernel's launches are not all seen, or their sizes are known at run time only.
+    /// A kernel's launches are not all seen, or their sizes are no constants.
     #[error("launches may add dynamic shared memory that leaves no room")]
     UnknownLaunch,
     #[error("a kernel disappears")]

@@ -28,7 +28,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cuda_syntax::Launches;
 use lmem_base::diagnostic::{
     ADVICE_BEFORE, Applicability, Diagnostic, Edit, Evidence, Help, KernelInstance, Suggestion, Uniformity,
     Verification, VerifiedKernel,
@@ -525,7 +524,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
         let executed = after.executed.get(&name);
         let measured = after.timed.get(&name).cloned();
         let figures = compare::judge(before, edited, terms)?;
-        let shown = |name: &str| Shown::of(&Launches::of_unit(subject.compiled()), name);
+        let shown = |name: &str| Shown::of(subject.launches(), name);
         let block_limit = match edited {
             Some(edited) => blocks::limit((before, edited), &kernel.mangled, terms.arch.gpu(), shown)?,
             None => None,

@@ -3,7 +3,6 @@
 //! The compiler knows the static bytes alone. A launch fails if those and its dynamic bytes are more than 48 KiB, whichever
 //! kernel it is of: several edits of one kernel add up, and a function may be part of kernels that no finding names.
 
-use cuda_syntax::Launches;
 use lmem_base::diagnostic::{Applicability, Suggestion, Verification};
 use lmem_base::gpu::DECLARED_SHARED;
 use lmem_base::mangling::demangle;
@@ -16,11 +15,8 @@ use super::subjects::Subject;
 pub(super) fn lacking(subject: &Subject<'_>, after: &Measured) -> Option<Fault> {
     let before = |name: &String| subject.before.functions.get(name).map_or(0, |function| function.usage.shared);
     let grown = after.functions.iter().filter(|(_, function)| function.is_entry);
-    let mut grown = grown.filter(|(name, function)| function.usage.shared > before(name)).peekable();
-    // Reading launches takes a syntax tree, and most edits take no shared memory.
-    grown.peek()?;
-    let launches = Launches::of_unit(subject.compiled());
-    grown.find_map(|(name, function)| lacks(function.usage.shared, launches.dynamic_shared(&demangle(name))))
+    let mut grown = grown.filter(|(name, function)| function.usage.shared > before(name));
+    grown.find_map(|(name, function)| lacks(function.usage.shared, subject.launches().dynamic_shared(&demangle(name))))
 }
 
 fn lacks(declared: u64, added: Option<u64>) -> Option<Fault> {

@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+use cuda_syntax::Launches;
 use lmem_base::diagnostic::Edit;
 use lmem_base::source::{Span, normalize};
 use lmem_unit::{AsCompiled, CompiledUnit, TranslationUnit, UnitCode};
@@ -29,12 +31,19 @@ pub struct Subject<'a> {
     pub before: &'a Measured,
     /// Cost of compiling it, in compilations of small files.
     pub cost: u64,
+    /// Its launches, if an edit asked for them: reading them takes a syntax tree, and most edits change nothing that they depend on.
+    pub launches: OnceLock<Launches>,
 }
 
 impl Subject<'_> {
     /// What was compiled of its files.
     pub(super) fn compiled(&self) -> CompiledUnit<'_> {
         CompiledUnit { unit: self.unit, files: self.files.get(), dependencies: self.dependencies }
+    }
+
+    /// The launches in its own text and in Rust code.
+    pub(super) fn launches(&self) -> &Launches {
+        self.launches.get_or_init(|| Launches::of_unit(self.compiled()))
     }
 }
 

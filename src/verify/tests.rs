@@ -1,7 +1,7 @@
 //! An edit that computes something else, from the suggestion to what the run counts.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cuda_toolkit::{Toolkit, Version};
 use lmem_base::diagnostic::{Code, FlagOrigin, Help, Label, ResourceUsage, Severity};
@@ -164,6 +164,7 @@ fn prove_with(
         files: &files,
         before: &before,
         cost: 1,
+        launches: OnceLock::new(),
     };
     let prover = Prover {
         subjects: &Subjects::new(vec![subject]),
