@@ -37,7 +37,7 @@
 //! element in each round. A condition on a sum of thread indices and
 //! multiples of the counter counts as a bound if the sum rises and cannot overflow. Where the counter is used behind the
 //! loop, where the bound changes in it, or where the body counts, the extent is a second condition. Where the start is
-//! known at run time only, but the index of the first round is constant, a second counter has that condition. A flag replaces `break`
+//! no constant, but the index of the first round is, a second counter has that condition. A flag replaces `break`
 //! where that is the last statement of its round, and the counter is used in the loop alone. `memcpy` and `memset` of a run-time length
 //! become guarded loops only if the other side has elements of the same type. If unrolling does not help, a kernel's
 //! own array may be moved to shared memory, with one column per thread: see `dynamic_index`.

@@ -230,20 +230,25 @@ fn write_link(tree: &Path, path: &Path, target: &[u8], origin: &Path) -> io::Res
         return fs_err::os::unix::fs::symlink(target, path);
     }
     let elsewhere = tree.with_file_name(ELSEWHERE);
+    fs_err::create_dir_all(&elsewhere)?;
     let own = origin.with_file_name("").join(target);
     let stand_in = match std::fs::metadata(&own) {
-        Ok(metadata) if metadata.is_dir() && has_source(&own) => elsewhere.join("sources"),
-        Ok(metadata) if metadata.is_dir() => elsewhere.join("folder"),
-        Ok(_) => elsewhere.join("file").with_extension(own.extension().unwrap_or_default()),
+        Ok(metadata) if metadata.is_dir() => {
+            let has_source = has_source(&own);
+            let folder = elsewhere.join(if has_source { "sources" } else { "folder" });
+            fs_err::create_dir_all(&folder)?;
+            if has_source {
+                fs_err::write(folder.join("source.cu"), "")?;
+            }
+            folder
+        }
+        Ok(_) => {
+            let file = elsewhere.join("file").with_extension(own.extension().unwrap_or_default());
+            fs_err::write(&file, "")?;
+            file
+        }
         Err(_) => elsewhere.join("nothing"),
     };
-    for folder in ["sources", "folder"] {
-        fs_err::create_dir_all(elsewhere.join(folder))?;
-    }
-    fs_err::write(elsewhere.join("sources/source.cu"), "")?;
-    if stand_in.with_extension("").ends_with("file") {
-        fs_err::write(&stand_in, "")?;
-    }
     fs_err::os::unix::fs::symlink(stand_in, path)
 }
 

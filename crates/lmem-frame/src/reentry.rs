@@ -243,6 +243,20 @@ __global__ void k(int *out, int n) {
         .loc 1 3 3, function_name $L__info_string0, inlined_at 1 10 3\ncall %rd1, (), prototype_0;\nret;\n}\n\
         .section .debug_str\n{\n$L__info_string0:\n.b8 119,97,108,107,0\n}\n";
 
+    fn variable(name: &str, span: Span) -> Variable {
+        Variable {
+            name: name.to_string(),
+            type_text: "int[8]".to_string(),
+            kind: DeclarationKind::Array,
+            is_parameter: false,
+            volatility: None,
+            initializer: None,
+            bytes: Some(32),
+            span,
+            sharing: Vec::new(),
+        }
+    }
+
     /// What is said of a variable, by its declaration, or of one without a name where the kernel accesses it.
     fn of(ptx: &str, declaration: Option<&str>) -> Option<Reentry> {
         let example = Example::new(TEXT);
@@ -257,17 +271,7 @@ __global__ void k(int *out, int n) {
         object.variable = declaration.map(|name| {
             let tree = trees.tree(object.accesses[0].places.first().unwrap().tree);
             let start = TEXT.find(&format!("int {name}[")).unwrap() + 4;
-            Variable {
-                name: name.to_string(),
-                type_text: "int[8]".to_string(),
-                kind: DeclarationKind::Array,
-                is_parameter: false,
-                volatility: None,
-                initializer: None,
-                bytes: Some(32),
-                span: tree.span(start..start + name.len()).unwrap(),
-                sharing: Vec::new(),
-            }
+            variable(name, tree.span(start..start + name.len()).unwrap())
         });
         reentry(&object, &facts, &trees)
     }
@@ -306,17 +310,7 @@ __global__ void k(int *out, int n) {
         let facts =
             UnitFacts { ptx: PtxModule::parse(&PTX.replace("FILE", Example::NAME)).unwrap(), ..UnitFacts::default() };
         let mut object = FrameObject::new(StackObjectKind::Variable, 32);
-        object.variable = Some(Variable {
-            name: "row".to_string(),
-            type_text: "int[8]".to_string(),
-            kind: DeclarationKind::Array,
-            is_parameter: false,
-            volatility: None,
-            initializer: None,
-            bytes: Some(32),
-            span: Span::new(&SourceFile::from_text("b.cu", "row"), 0..3),
-            sharing: Vec::new(),
-        });
+        object.variable = Some(variable("row", Span::new(&SourceFile::from_text("b.cu", "row"), 0..3)));
         assert_eq!(reentry(&object, &facts, &trees), Some(Reentry::IndirectCall));
     }
 }
