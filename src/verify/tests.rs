@@ -19,6 +19,9 @@ const PTX: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entr
     add.s64 %rd1, %rd1, %rd2;\nmul.lo.s32 %r1, %r1, 3;\nst.global.u32 [%rd1], %r1;\nret;\n}\n";
 const TEXT: &str = "__global__ void k(int *out, int n) { out[threadIdx.x] = n * 3; }";
 
+/// Edits with this comment take 72 registers.
+const IN_REGISTERS: &str = "/* in registers */";
+
 /// Compiles texts as a compiler would: a factor of 3 is spelled as two additions.
 struct Compiler {
     comparer: Comparer,
@@ -35,7 +38,11 @@ impl OverlaySource for Compiler {
         let sum = format!("add.s32 %r3, %r1, %r1;\n{more}mov.u32 %r1, %r3");
         let ptx = PTX.replace("mul.lo.s32 %r1, %r1, 3", &sum);
         let results = self.comparer.results(&self.original, &ptx, overlay);
-        Ok(Measured { results: results.functions, ..measured(0) })
+        let mut after = Measured { results: results.functions, ..measured(0) };
+        if overlay.texts().iter().any(|(_, text)| text.contains(IN_REGISTERS)) {
+            after.functions.values_mut().for_each(|function| function.usage.registers = 72);
+        }
+        Ok(after)
     }
 }
 
@@ -116,7 +123,12 @@ fn proven(edits: &[&str]) -> (Diagnostic, Tally) {
 }
 
 fn proven_within(edits: &[&str], compilations: u64) -> (Diagnostic, Tally) {
-    let file = SourceFile::from_text("a.cu", TEXT);
+    proven_beside("", edits, compilations)
+}
+
+/// `host` stands behind the kernel.
+fn proven_beside(host: &str, edits: &[&str], compilations: u64) -> (Diagnostic, Tally) {
+    let file = SourceFile::from_text("a.cu", &format!("{TEXT}{host}"));
     let source = Compiler { comparer: Comparer::default(), original: Original::of(&unit(&file), &artifacts()) };
     let mut diagnostics = [diagnostic(&file, edits)];
     let tally = prove_with(&source, &file, &mut diagnostics, compilations);
@@ -155,7 +167,7 @@ fn prove_with(
         found: String::new(),
     };
     let target = Target { toolkit: Arc::new(toolkit), architecture: "sm_90".into() };
-    let (files, before) = (Lazy::new(AsCompiled::default()), measured(16));
+    let (files, before) = (Lazy::new(AsCompiled::of_text("a.cu", file.text(), &[])), measured(16));
     let subject = Subject {
         unit: &unit,
         target: &target,
@@ -204,6 +216,21 @@ fn words_that_an_edit_refuted_are_not_repeated() {
     assert!(advised("drop `volatile`: no other thread can see the variable", "drop `volatile`"));
     assert!(advised("move the array to shared memory", "move `a` to shared memory (one row per thread)"));
     assert!(!advised("make the index a constant", "move `a` to shared memory (one row per thread)"));
+}
+
+#[test]
+fn blocks_that_are_launched_keep_their_registers() {
+    let proven = |host: &str| proven_beside(host, &["n + n + n /* in registers */"], 9).0;
+    let launched = proven("\nvoid start(int *out) { k<<<8, 1024>>>(out, 3); }\n");
+    assert!(launched.suggestions.is_empty(), "{launched:?}");
+    let [note] = launched.notes.as_slice() else { panic!("{launched:?}") };
+    assert!(note.contains("72 registers for each thread: a block of 1024, as it is launched, does not run"), "{note}");
+    for host in ["", "\nvoid start(int *out) { k<<<8, 256>>>(out, 3); }\n"] {
+        let diagnostic = proven(host);
+        let [shown] = diagnostic.suggestions.as_slice() else { panic!("{diagnostic:?}") };
+        assert!(shown.title.ends_with("; blocks of more than 896 threads no longer run"), "{}", shown.title);
+        assert_eq!(shown.applicability, Applicability::MaybeIncorrect);
+    }
 }
 
 #[test]
