@@ -2,10 +2,9 @@
 
 use cuda_syntax::Launches;
 use lmem_base::gpu::{Gpu, MAX_BLOCK_THREADS, WARP};
-use lmem_base::mangling::demangle;
 
 use super::compare::Fault;
-use super::measure::{FILE_MARKS, Function};
+use super::measure::Function;
 
 /// The largest block that an edited kernel may have, if there may be larger ones, which ran before. `None` for a kernel whose
 /// launch bounds say how large blocks are: `ptxas` keeps to them.
@@ -14,7 +13,7 @@ use super::measure::{FILE_MARKS, Function};
 /// A launch shows a larger block.
 pub fn limit(
     (before, after): (&Function, &Function),
-    mangled: &str,
+    name: &str,
     gpu: &Gpu,
     shown: impl FnOnce(&str) -> Shown,
 ) -> Result<Option<u32>, Fault> {
@@ -22,18 +21,15 @@ pub fn limit(
     if !after.is_entry || after.threads.is_some() || new >= old {
         return Ok(None);
     }
-    let name = demangle(mangled);
-    let shown = shown(&name);
+    let shown = shown(name);
     let ran = shown.threads.iter().copied().filter(|threads| *threads <= old);
     // A launch does not tell which instance of a template it starts.
     let certain = if name.contains('<') { ran.min() } else { ran.max() };
     if let Some(threads) = certain.filter(|threads| *threads > new) {
         return Err(Fault::Registers(after.usage.registers, threads));
     }
-    // No other file launches a kernel with internal linkage.
-    let is_internal = FILE_MARKS.iter().any(|mark| mangled.contains(mark));
     let are_small = !shown.threads.is_empty() && shown.threads.iter().all(|threads| *threads <= new);
-    Ok(Some(new).filter(|_| !(is_internal && shown.are_all && are_small)))
+    Ok(Some(new).filter(|_| !(before.is_internal && shown.are_all && are_small)))
 }
 
 /// What the launches of a kernel in its file show.
@@ -77,18 +73,18 @@ mod tests {
             [1024, 1024, 896, 896, 512, 256]
         );
         let nothing = |_: &str| Shown { threads: Vec::new(), are_all: false };
-        let of = |before, after| limit((&kernel(before, None), &kernel(after, None)), "_Z1kPf", gpu, nothing);
+        let of = |before, after| limit((&kernel(before, None), &kernel(after, None)), "k", gpu, nothing);
         assert_eq!(of(32, 64), Ok(None));
         assert_eq!(of(32, 72), Ok(Some(896)));
         assert_eq!(of(72, 70), Ok(None));
-        let bounded = limit((&kernel(32, Some(256)), &kernel(200, Some(256))), "_Z1kPf", gpu, nothing);
+        let bounded = limit((&kernel(32, Some(256)), &kernel(200, Some(256))), "k", gpu, nothing);
         assert_eq!(bounded, Ok(None));
         let launches = |threads| move |_: &str| Shown { threads: vec![threads], are_all: true };
-        let shown = |threads| limit((&kernel(32, None), &kernel(72, None)), "_Z1kPf", gpu, launches(threads));
+        let shown = |threads| limit((&kernel(32, None), &kernel(72, None)), "k", gpu, launches(threads));
         assert_eq!(shown(1024), Err(Fault::Registers(72, 1024)));
         assert_eq!(shown(256), Ok(Some(896)));
-        let own = "_ZN41_GLOBAL__N__00000000_4_k_cu_000000001kEPf";
-        let internal = |threads| limit((&kernel(32, None), &kernel(72, None)), own, gpu, launches(threads));
+        let own = Function { is_internal: true, ..kernel(32, None) };
+        let internal = |threads| limit((&own, &kernel(72, None)), "k", gpu, launches(threads));
         assert_eq!(internal(256), Ok(None));
         assert_eq!(internal(1024), Err(Fault::Registers(72, 1024)));
     }

@@ -11,11 +11,16 @@ use lmem_compare::estimate::{Counts, Executed};
 use lmem_unit::{Artifacts, CompilerMessage, MessageKind};
 use nv_code::{Cubin, FunctionUsage, PtxasLog, SassFunction, Work};
 
+const ENTRY: &str = ".entry ";
+
+/// What makes a kernel's name known outside of its file.
+const LINKAGES: [&str; 2] = [".visible", ".weak"];
+
 /// Directives in a kernel's header that give its block size.
 const BLOCK_SIZES: [&str; 2] = [".maxntid", ".reqntid"];
 
 /// Prefixes of a hash of the file's path, in names of functions with internal linkage.
-pub const FILE_MARKS: [&str; 2] = ["_GLOBAL__N__", "_INTERNAL_"];
+const FILE_MARKS: [&str; 2] = ["_GLOBAL__N__", "_INTERNAL_"];
 const HASH_LENGTH: usize = 8;
 
 /// A mangled name without hashes of the file's path, which differ for a copy of the file.
@@ -81,6 +86,9 @@ pub fn added_warning<'m>(before: &[CompilerMessage], after: &'m [CompilerMessage
 pub struct Function {
     pub usage: ResourceUsage,
     pub is_entry: bool,
+    /// Whether it is a kernel that no other file can name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_internal: bool,
     pub stack_is_unknown: bool,
     /// The largest block that the kernel allows, if it says so.
     pub threads: Option<u32>,
@@ -122,9 +130,10 @@ impl Measured {
                 measured.work = Work::of(&SassFunction::new(&function.code, arch), &inner);
             }
         }
-        for (name, threads) in block_sizes(&artifacts.ptx) {
-            if let Some(measured) = self.functions.get_mut(&canonical(name)) {
-                measured.threads = Some(threads);
+        for header in Header::all(&artifacts.ptx) {
+            if let Some(measured) = self.functions.get_mut(&canonical(header.name)) {
+                measured.threads = header.threads();
+                measured.is_internal = header.is_internal;
             }
         }
     }
@@ -139,16 +148,39 @@ fn of_usage(function: &FunctionUsage) -> Function {
     }
 }
 
+/// What PTX says of a kernel before its body.
+struct Header<'p> {
+    name: &'p str,
+    /// Parameters and directives.
+    rest: &'p str,
+    is_internal: bool,
+}
+
+impl<'p> Header<'p> {
+    /// The headers of all kernels.
+    fn all(ptx: &'p str) -> impl Iterator<Item = Self> {
+        ptx.match_indices(ENTRY).map(|(at, _)| {
+            let (before, header) = (&ptx[..at], &ptx[at + ENTRY.len()..]);
+            let header = header.split('{').next().unwrap_or_default().trim_start();
+            let name = header.split(|c: char| c == '(' || c.is_whitespace()).next().unwrap_or_default();
+            let is_internal = !LINKAGES.iter().any(|linkage| before.trim_end().ends_with(linkage));
+            Self { name, rest: &header[name.len()..], is_internal }
+        })
+    }
+
+    /// Threads of the largest block, if the kernel has a limit.
+    fn threads(&self) -> Option<u32> {
+        BLOCK_SIZES
+            .iter()
+            .filter_map(|directive| self.rest.split_once(directive))
+            .map(|(_, numbers)| product(numbers))
+            .next_back()
+    }
+}
+
 /// Kernels with a maximum block size.
 pub fn block_sizes(ptx: &str) -> BTreeMap<&str, u32> {
-    let mut sizes = BTreeMap::new();
-    for (at, mark) in ptx.match_indices(".entry ") {
-        let header = ptx[at + mark.len()..].split('{').next().unwrap_or_default().trim_start();
-        let name = header.split(|c: char| c == '(' || c.is_whitespace()).next().unwrap_or_default();
-        let numbers = BLOCK_SIZES.iter().filter_map(|directive| header.split_once(directive));
-        sizes.extend(numbers.map(|(_, numbers)| (name, product(numbers))));
-    }
-    sizes
+    Header::all(ptx).filter_map(|header| Some((header.name, header.threads()?))).collect()
 }
 
 /// The product of `256, 2, 1`; other directives may follow.
@@ -199,5 +231,7 @@ mod tests {
     fn block_sizes_stand_in_headers() {
         let ptx = ".visible .entry one(\n)\n.maxntid 256, 2\n.minnctapersm 5\n{\n}\n.entry two( .param .u64 p ) .reqntid 64, 1, 1 .maxnreg 32 { ret; }\n.entry three()\n{\n}";
         assert_eq!(block_sizes(ptx), BTreeMap::from([("one", 512), ("two", 64)]));
+        let internal: Vec<_> = Header::all(ptx).map(|header| header.is_internal).collect();
+        assert_eq!(internal, [false, true, true]);
     }
 }

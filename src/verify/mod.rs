@@ -524,9 +524,10 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
         let executed = after.executed.get(&name);
         let measured = after.timed.get(&name).cloned();
         let figures = compare::judge(before, edited, terms)?;
+        let demangled = demangle(&kernel.mangled);
         let shown = |name: &str| Shown::of(subject.launches(), name);
         let block_limit = match edited {
-            Some(edited) => blocks::limit((before, edited), &kernel.mangled, terms.arch.gpu(), shown)?,
+            Some(edited) => blocks::limit((before, edited), &demangled, terms.arch.gpu(), shown)?,
             None => None,
         };
         let estimated = compare::estimated(before, edited, executed, terms);
