@@ -6,115 +6,23 @@
 //! setting that can start a program is overridden. This includes the user's own filters: git-lfs takes programs from
 //! the repository's settings.
 
+mod changes;
+mod command;
+mod error;
 mod index;
 mod own;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use lmem_base::process::{self, End};
+use self::command::{command, overrides, run};
 
+pub use changes::Changes;
+pub use error::GitError;
 pub use own::check;
 pub use tree::{Checkout, folder};
-
-/// Enough for a repository on a slow disk.
-const LIMIT: Duration = Duration::from_secs(120);
-
-/// Limit on what git gives at once: the files of a million-file tree, or a chunk of contents. Some kilobytes of objects can
-/// make a list endless, as each folder of a tree may hold one and the same folder ten times.
-const MAX_OUTPUT_BYTES: usize = 128 << 20;
-
-/// Limit on the address space of git: it reads some files whole, as `.gitignore`, whatever their size. Of packs, it maps no
-/// more than the settings below say.
-const MAX_MEMORY_BYTES: u64 = 4 << 30;
-
-/// Overrides that keep git within its memory, whatever the size of a repository.
-const WITHIN: [(&str, &str); 2] = [("core.packedGitLimit", "1g"), ("core.packedGitWindowSize", "64m")];
-
-/// Overrides of settings that would make `git status` start a program, or read another repository.
-const OFF: [(&str, &str); 8] = [
-    ("core.fsmonitor", "false"),
-    ("core.useBuiltinFSMonitor", "false"),
-    ("core.hooksPath", "/dev/null"),
-    ("core.sshCommand", "false"),
-    ("core.gitProxy", ""),
-    ("status.submoduleSummary", "false"),
-    ("submodule.recurse", "false"),
-    ("diff.ignoreSubmodules", "all"),
-];
-
-/// Why git gives no answer.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum GitError {
-    #[error("`{}` lies in no git repository", .0.display())]
-    NoRepository(PathBuf),
-    #[error("there is no revision `{0}`")]
-    UnknownRevision(String),
-    #[error("there is no revision `{0}` in this shallow clone")]
-    NotFetched(String),
-    #[error("there is no commit yet")]
-    NoCommit,
-    #[error("no `Cargo.toml` or `lmem.toml` is staged in `{}` or above it", .0.display())]
-    NoManifest(PathBuf),
-    #[error("`{}` is not staged", .0.display())]
-    NotStaged(PathBuf),
-    #[error("`{0}` is a second revision")]
-    SecondRevision(String),
-    #[error("`{}` is gone since `{revision}`", path.display())]
-    Gone { path: PathBuf, revision: String },
-    #[error("`{0}`: the branches have no commit in common")]
-    NoAncestor(String),
-    #[error("{count} not merged yet: `{first}`", count = plural(*.count as u64, "file is", "files are"))]
-    Unmerged { first: String, count: usize },
-    #[error("git cannot be asked: {0}")]
-    Refused(String),
-    #[error("`{0}` is too large to be checked as git has it")]
-    TooLarge(String),
-    #[error("the tree of `{what}` cannot be put into the cache: {message}")]
-    Tree { what: String, message: String },
-    #[error("interrupted")]
-    Interrupted,
-}
-
-fn plural(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
-impl GitError {
-    /// What to do next.
-    pub fn hints(&self) -> Vec<String> {
-        let hint = match self {
-            Self::NoRepository(_) => "`cargo lmem --baseline FILE` compares findings without a repository",
-            Self::NotFetched(_) => {
-                "`git fetch --unshallow` brings it; in CI, let the checkout fetch it (`fetch-depth: 0`)"
-            }
-            Self::UnknownRevision(name) if Path::new(name).exists() => {
-                return vec![format!("it is a path: a revision stands before paths, as in `HEAD {name}`")];
-            }
-            Self::UnknownRevision(name) if is_range(name) => ONE_REVISION,
-            Self::SecondRevision(_) => ONE_REVISION,
-            Self::Gone { .. } => "name its folder: kernels that are gone are shown with the others of it",
-            Self::UnknownRevision(_) => "`git fetch` brings branches of others, as `origin/main`",
-            Self::NoCommit => "`--staged` and `cargo lmem diff` compare with an empty tree",
-            Self::NoManifest(_) | Self::NotStaged(_) => "`git add` puts it into the next commit",
-            Self::Unmerged { .. } => "`git add` them when they are",
-            _ => return Vec::new(),
-        };
-        vec![hint.to_string()]
-    }
-}
-
-const ONE_REVISION: &str = "the working tree is compared with one revision: check the other one out";
-
-/// Whether the text is `A..B` or `A...B`. `A...` is a revision here: where the branch left `A`.
-fn is_range(name: &str) -> bool {
-    name.split_once("..").is_some_and(|(first, last)| !first.is_empty() && !last.trim_start_matches('.').is_empty())
-}
 
 /// A file in git's view.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,70 +42,6 @@ const LINK: &str = "120000";
 
 /// Submodules within submodules that are followed.
 const MAX_DEPTH: usize = 8;
-
-/// Changes since a commit; all paths are relative to the top of the repository.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// Modified and new files.
-    pub changed: BTreeSet<String>,
-    /// New files and new names: what a name leads to may be another one since.
-    pub added: BTreeSet<String>,
-    pub deleted: BTreeSet<String>,
-    /// Links and submodules that came, or lead elsewhere.
-    pub redirected: BTreeSet<String>,
-    /// New name → old name.
-    pub renames: BTreeMap<String, String>,
-}
-
-impl Changes {
-    /// Parses `git diff --raw -z`: modes, hashes and a letter, a path, and for a renamed file a second path.
-    fn of(text: &str) -> Self {
-        let mut changes = Self::default();
-        let mut words = text.split('\0');
-        while let (Some(status), Some(path)) = (words.next(), words.next()) {
-            let mut fields = status.trim_start_matches(':').split(' ');
-            let modes = [fields.next().unwrap_or_default(), fields.next().unwrap_or_default()];
-            let kind = fields.next_back().and_then(|letters| letters.chars().next());
-            let path = path.to_string();
-            if modes.contains(&SUBMODULE) {
-                // What differs in it is asked of itself.
-                changes.redirected.insert(path);
-                continue;
-            }
-            if modes.contains(&LINK) {
-                changes.redirected.insert(path.clone());
-            }
-            match kind {
-                Some('D') => _ = changes.deleted.insert(path),
-                Some(kind @ ('R' | 'C')) => {
-                    let Some(new) = words.next().map(str::to_string) else { break };
-                    changes.changed.insert(new.clone());
-                    changes.added.insert(new.clone());
-                    if kind == 'R' {
-                        changes.deleted.insert(path.clone());
-                        changes.renames.insert(new, path);
-                    }
-                }
-                Some('A') => {
-                    changes.changed.insert(path.clone());
-                    changes.added.insert(path);
-                }
-                _ => _ = changes.changed.insert(path),
-            }
-        }
-        changes
-    }
-
-    /// Adds the changes of a submodule.
-    fn add_below(&mut self, path: &str, submodule: Self) {
-        let below = |name: String| format!("{path}/{name}");
-        self.changed.extend(submodule.changed.into_iter().map(below));
-        self.added.extend(submodule.added.into_iter().map(below));
-        self.redirected.extend(submodule.redirected.into_iter().map(below));
-        self.deleted.extend(submodule.deleted.into_iter().map(below));
-        self.renames.extend(submodule.renames.into_iter().map(|(new, old)| (below(new), below(old))));
-    }
-}
 
 /// The repository around a folder.
 pub struct Repository<'a> {
@@ -342,58 +186,6 @@ impl<'a> Repository<'a> {
         }
         // Mode, name, stage.
         self.with_submodules(all.into_iter().filter_map(|(head, path)| entry(&head, 0, 1, path)))
-    }
-
-    /// Differences of the working tree, or the index, from a commit.
-    ///
-    /// # Errors
-    /// Git fails.
-    pub fn changes_since(&self, commit: &str, is_staged: bool) -> Result<Changes, GitError> {
-        let mut arguments = vec!["diff", "--raw", "-z", "--find-renames"];
-        arguments.extend(["--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"]);
-        arguments.extend(is_staged.then_some("--cached"));
-        arguments.extend([commit, "--"]);
-        let mut changes = Changes::of(&self.text(&arguments)?);
-        if !is_staged {
-            let untracked = self.text(&["ls-files", "--others", "--exclude-standard", "-z"])?;
-            let untracked = untracked.split('\0').filter(|path| !path.is_empty()).map(str::to_string);
-            changes.added.extend(untracked);
-            changes.changed.extend(changes.added.iter().cloned());
-        }
-        self.add_submodules(&mut changes, commit, is_staged)?;
-        Ok(changes)
-    }
-
-    /// Adds what differs in submodules: from the commit that the older revision has of each to the one in the index, or
-    /// to what is checked out.
-    fn add_submodules(&self, changes: &mut Changes, commit: &str, is_staged: bool) -> Result<(), GitError> {
-        let before = Self::submodules(&self.list_of(commit)?, 2);
-        if before.is_empty() {
-            return Ok(());
-        }
-        let staged = Self::submodules(&self.ask(&["ls-files", "--stage", "-z"], b"")?, 1);
-        for (path, old) in before {
-            let Some(submodule) = self.submodule(&path) else { continue };
-            let found = match (is_staged, staged.get(&path)) {
-                (false, _) => submodule.changes_since(&old, false),
-                (true, Some(new)) if *new != old => submodule.changes_between(&old, new),
-                (true, _) => continue,
-            };
-            match found {
-                Ok(found) => changes.add_below(&path, found),
-                Err(GitError::Interrupted) => return Err(GitError::Interrupted),
-                // A commit that is not there: what is checked out stands for it.
-                Err(_) => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Differences of two commits.
-    fn changes_between(&self, old: &str, new: &str) -> Result<Changes, GitError> {
-        let mut arguments = vec!["diff", "--raw", "-z", "--find-renames"];
-        arguments.extend(["--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", old, new, "--"]);
-        Ok(Changes::of(&self.text(&arguments)?))
     }
 
     /// The contents of those objects, in order, that are wanted by their size.
@@ -557,88 +349,10 @@ pub fn watched(top: &Path, cancel: &AtomicBool) -> Result<BTreeSet<String>, Stri
     Ok(list.split('\0').filter_map(|entry| entry.strip_prefix("H ")).map(str::to_string).collect())
 }
 
-/// The settings to override: the fixed list, and all filters that any configuration defines.
-fn overrides(top: &Path, folder: &Path, cancel: &AtomicBool) -> Result<Vec<(String, String)>, String> {
-    let fixed: Vec<_> = OFF.iter().chain(&WITHIN).map(|(name, value)| (name.to_string(), value.to_string())).collect();
-    let mut git = command(top, folder, &fixed)?;
-    git.args(["config", "--list", "--name-only", "--includes", "-z"]);
-    let names = String::from_utf8_lossy(&run(&mut git, b"", cancel)?).into_owned();
-    let filters = names.split('\0').filter(|name| name.starts_with("filter."));
-    let off = filters.map(|name| {
-        let value = if name.ends_with(".required") { "false" } else { "" };
-        (name.to_string(), value.to_string())
-    });
-    Ok(fixed.into_iter().chain(off).collect())
-}
-
-fn command(top: &Path, folder: &Path, overrides: &[(String, String)]) -> Result<Command, String> {
-    let program = process::on_path("git").ok_or("no `git` is on `PATH`")?;
-    let mut git = Command::new(program);
-    let option = |name: &str, value: &Path| {
-        let mut option = OsString::from(name);
-        option.push(value);
-        option
-    };
-    git.arg("--no-pager").arg("--no-optional-locks");
-    git.arg(option("--git-dir=", &top.join(".git"))).arg(option("--work-tree=", top)).current_dir(folder);
-    // Passed in the environment, since a filter's name may contain `=`, which would end the name on the command line.
-    let count = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse().ok()).unwrap_or(0usize);
-    for (index, (name, value)) in overrides.iter().enumerate() {
-        git.env(format!("GIT_CONFIG_KEY_{}", count + index), name);
-        git.env(format!("GIT_CONFIG_VALUE_{}", count + index), value);
-    }
-    git.env("GIT_CONFIG_COUNT", (count + overrides.len()).to_string());
-    // Missing objects are not fetched: no helper runs, and no network is used.
-    process::limit_memory(&mut git, MAX_MEMORY_BYTES);
-    git.env("GIT_NO_REPLACE_OBJECTS", "1")
-        // Other parents of a commit, in `.git/info/grafts`.
-        .env("GIT_GRAFT_FILE", "/dev/null")
-        .env("GIT_NO_LAZY_FETCH", "1")
-        .env("GIT_ALLOW_PROTOCOL", "none")
-        .env("GIT_TERMINAL_PROMPT", "0");
-    Ok(git)
-}
-
-fn run(git: &mut Command, input: &[u8], cancel: &AtomicBool) -> Result<Vec<u8>, String> {
-    let output = process::run_within(git, input, LIMIT, MAX_OUTPUT_BYTES, cancel);
-    let output = output.map_err(|error| format!("`git`: {error}"))?;
-    if output.stdout.len() >= MAX_OUTPUT_BYTES {
-        return Err(format!("it gives more than {} MiB", MAX_OUTPUT_BYTES >> 20));
-    }
-    match output.end {
-        End::Exit(0) => Ok(output.stdout),
-        End::TimedOut => Err(format!("it was given up after {} s", LIMIT.as_secs())),
-        _ => Err(known_words(&String::from_utf8_lossy(&output.stderr))),
-    }
-}
-
-/// What git says where it fails, and what is said in its place. Its own words may be lines of any file that it took for one
-/// of its own, so they are not repeated.
-const KNOWN_WORDS: [(&str, &str); 11] = [
-    (
-        "detected dubious ownership",
-        "the repository is somebody else's: `git config --global --add safe.directory FOLDER` trusts it",
-    ),
-    ("out of memory", "it takes more memory than it may, 4 GiB at most"),
-    ("memory exhausted", "it takes more memory than it may, 4 GiB at most"),
-    ("cannot allocate memory", "it takes more memory than it may, 4 GiB at most"),
-    ("malloc failed", "it takes more memory than it may, 4 GiB at most"),
-    ("not a git repository", "`.git` is no repository"),
-    ("index file", "the index cannot be read"),
-    ("bad config", "the settings of the repository cannot be read"),
-    ("bad object", "an object is missing or broken"),
-    ("unable to read", "an object is missing or broken"),
-    ("permission denied", "a file of the repository may not be read"),
-];
-
-fn known_words(said: &str) -> String {
-    let said = said.to_ascii_lowercase();
-    let known = KNOWN_WORDS.iter().find(|(words, _)| said.contains(words));
-    known.map_or("it fails here; `git status` and `git fsck` say why", |(_, ours)| ours).to_string()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     struct Place(tempfile::TempDir);
@@ -754,16 +468,6 @@ mod tests {
         assert!(files.iter().any(|file| file.mode == SUBMODULE) && files.iter().all(|file| file.submodule.is_empty()));
         let tree = Checkout::new(&repository, &files, "revision", cache.path()).unwrap().tree.clone();
         assert!(!tree.join("dep/lib/inc/size.cuh").exists());
-    }
-
-    #[test]
-    fn words_of_files_are_not_repeated() {
-        let words =
-            ["bad shallow line", "bad graft data", "unexpected line in packed-refs", "bad config line 1 in file"];
-        for said in words.map(|words| known_words(&format!("fatal: {words}: hunter2\n"))) {
-            assert!(!said.contains("hunter2"), "{said}");
-        }
-        assert!(known_words("fatal: detected dubious ownership in repository at '/x'").contains("safe.directory"));
     }
 
     #[test]

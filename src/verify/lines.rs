@@ -9,7 +9,7 @@ use std::sync::Arc;
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::Field;
 use cuda_syntax::identifiers::occurrences;
-use cuda_syntax::tree::{enclosing_function, head_start};
+use cuda_syntax::tree::enclosing_function;
 use lmem_base::diagnostic::{Edit, Suggestion};
 use lmem_base::source::SourceFile;
 use lmem_unit::{CompiledUnit, MappedText, UnitCode};
@@ -99,7 +99,7 @@ fn is_asserted(lines: &str) -> bool {
 fn is_of_host(tree: &SyntaxTree, offset: usize) -> bool {
     let Some(function) = tree.node_at(offset).and_then(enclosing_function) else { return false };
     let body = function.field(Field::Body).map_or(function.end_byte(), |body| body.start_byte());
-    let head = tree.compiled().compiled(tree.text(), head_start(function)..body);
+    let head = tree.compiled().compiled(tree.text(), function.start_byte()..body);
     // nvcc's headers define the words as attributes.
     const OF_DEVICE: [&str; 5] = ["__device__", "__global__", "device )", "global )", "constexpr"];
     head.is_some_and(|head| !OF_DEVICE.iter().any(|word| head.contains(word)))

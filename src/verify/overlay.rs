@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::Field;
 use cuda_syntax::identifiers::identifiers;
-use cuda_syntax::tree::{enclosing_function, head_start};
+use cuda_syntax::tree::enclosing_function;
 use lmem_base::diagnostic::Edit;
 use lmem_base::edit;
 use lmem_base::guardian::Folder;
@@ -176,7 +176,7 @@ impl<'a> Overlay<'a> {
 fn is_of_host(tree: &SyntaxTree, offset: usize) -> bool {
     let Some(function) = tree.node_at(offset).and_then(enclosing_function) else { return true };
     let end = function.field(Field::Body).map_or(function.end_byte(), |body| body.start_byte());
-    let head = tree.text().get(head_start(function)..end).unwrap_or("");
+    let head = tree.text().get(function.start_byte()..end).unwrap_or("");
     let has = |word: &str| identifiers(head).any(|it| it == word);
     has("__host__") || !(has("__device__") || has("__global__"))
 }

@@ -4,7 +4,6 @@
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::identifiers::identifiers;
-use cuda_syntax::tree::head_start;
 
 /// Words that keep a function's symbol out of other files, or have each file that calls it define it.
 const INLINE: [&str; 6] = ["static", "inline", "__inline__", "__inline", "__forceinline__", "constexpr"];
@@ -60,7 +59,7 @@ fn is_unnamed_namespace(tree: &SyntaxTree, node: Node<'_>) -> bool {
 /// The words before a function's name, as written and as compiled: macros may hide `__host__`, which is a macro itself
 /// for nvcc.
 fn words(tree: &SyntaxTree, function: Node<'_>) -> Option<Vec<String>> {
-    let range = head_start(function)..function.field(Field::Declarator)?.start_byte();
+    let range = function.start_byte()..function.field(Field::Declarator)?.start_byte();
     let compiled = tree.compiled().compiled(tree.text(), range.clone())?;
     let all = identifiers(tree.text().get(range)?).chain(identifiers(&compiled)).map(str::to_string);
     Some(all.collect())

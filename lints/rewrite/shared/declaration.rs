@@ -5,7 +5,7 @@ use std::rc::Rc;
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::identifiers::{identifiers, occurrences};
-use cuda_syntax::tree::{enclosing_function, head_start};
+use cuda_syntax::tree::enclosing_function;
 use lmem_frame::StackObject;
 
 use crate::rewrite::facts::sites::located;
@@ -120,7 +120,7 @@ fn is_within_device_function(tree: &SyntaxTree, offset: usize) -> bool {
     let node = tree.node_at(offset);
     let Some(function) = node.and_then(enclosing_function) else { return false };
     let body = function.field(Field::Body).map_or(function.end_byte(), |body| body.start_byte());
-    let head = tree.text().get(head_start(function)..body).unwrap_or("");
+    let head = tree.text().get(function.start_byte()..body).unwrap_or("");
     let is_whole = !function.children().any(Node::is_error);
     is_whole && head.contains("__device__") && !head.contains("__host__") && !head.contains("constexpr")
 }

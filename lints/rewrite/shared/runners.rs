@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::identifiers::occurrences;
-use cuda_syntax::tree::{base_name, enclosing_function, head_start};
+use cuda_syntax::tree::{base_name, enclosing_function};
 use lmem_base::mangling::demangle;
 use lmem_unit::UnitCode;
 use nv_code::KernelFacts;
@@ -116,7 +116,7 @@ fn is_declared(name: Node<'_>) -> bool {
 
 fn is_of_device(tree: &SyntaxTree, function: Node<'_>) -> bool {
     let body = function.field(Field::Body).map_or(function.end_byte(), |body| body.start_byte());
-    let head = tree.text().get(head_start(function)..body).unwrap_or("");
+    let head = tree.text().get(function.start_byte()..body).unwrap_or("");
     head.contains("__device__") && !head.contains("__host__")
 }
 

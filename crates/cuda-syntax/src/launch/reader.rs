@@ -40,8 +40,7 @@ impl<'a> Reader<'a> {
         let mut launches = Launches::default();
         let Some(root) = self.tree.root() else { return launches };
         let nodes = all_nodes(root);
-        let mut defined: BTreeSet<&str> = nodes.iter().filter_map(|node| self.defined_kernel(*node)).collect();
-        defined.extend(self.limited_kernels());
+        let defined: BTreeSet<&str> = nodes.iter().filter_map(|node| self.defined_kernel(*node)).collect();
         for node in nodes.iter().filter(|node| node.kind() == Kind::CallExpression) {
             let Some((kernel, configuration)) = self.launch(*node) else { continue };
             let parts: Vec<Node<'a>> = configuration.named_children().filter(|part| !part.is_extra()).collect();
@@ -74,17 +73,6 @@ impl<'a> Reader<'a> {
         let name = Function::of(node)?.declarator()?.declared_name();
         let head = self.tree.text().get(node.start_byte()..name.start_byte())?;
         head.contains("__global__").then(|| self.tree.slice(name))
-    }
-
-    /// Kernels whose head the grammar does not take for that of a function: `__global__ void __maxnreg__(32) walk(…) {`.
-    fn limited_kernels(&self) -> impl Iterator<Item = &'a str> {
-        let heads = self.tree.text().split("__global__").skip(1);
-        heads.filter_map(|head| {
-            let (_, rest) = head[..head.find(['{', ';', '}'])?].split_once("__maxnreg__")?;
-            let name = rest.split_once(')')?.1.trim_start();
-            let end = name.find(|letter: char| !letter.is_alphanumeric() && letter != '_')?;
-            (end > 0).then(|| &name[..end])
-        })
     }
 
     /// The launched kernel, and its `<<<…>>>` node.

@@ -1,5 +1,5 @@
 //! Attributes that the grammar does not know where they stand: `__align__(8) float v[12]`, `float v[12] alignas(16)`,
-//! `_Pragma("unroll") for (…)`, and macros that expand to such.
+//! `_Pragma("unroll") for (…)`, `void __maxnreg__(32) walk()`, and macros that expand to such.
 //!
 //! They are blanked out for the parser. One such attribute would otherwise tear its statement apart, and no edit is
 //! made in a function with errors. The text itself keeps them: an edit that would remove one, or get between one and
@@ -15,12 +15,15 @@ use crate::tree::syntax_tree::SyntaxTree;
 /// Attributes of variables that change neither a type's layout nor a computed value. `vector_size` or `packed` would.
 const NEUTRAL: [&str; 3] = ["aligned", "unused", "maybe_unused"];
 
-/// What a text must contain to have such attributes as tokens of its own.
-const SPELLINGS: [&str; 6] = ["__align__", "__builtin_align__", "__attribute__", "alignas", "[[", "_Pragma"];
+/// Attributes with a list in parentheses that are unknown to the grammar wherever they stand.
+const UNKNOWN: [&str; 5] = ["__align__", "__builtin_align__", "__maxnreg__", "__cluster_dims__", "__block_size__"];
+
+/// Parts of the text of the others.
+const SPELLINGS: [&str; 4] = ["__attribute__", "alignas", "[[", "_Pragma"];
 
 /// The attributes of a text, in order and apart, that the parser must not see.
 pub fn unparsed_attributes(text: &str, compiled: &CompiledText) -> Vec<Range<usize>> {
-    let is_spelled = SPELLINGS.iter().any(|spelling| text.contains(spelling));
+    let is_spelled = UNKNOWN.iter().chain(&SPELLINGS).any(|spelling| text.contains(spelling));
     let mut found = if is_spelled { spelled(text) } else { Vec::new() };
     let is_directive = |at: usize| text.get(at..).is_some_and(|rest| rest.starts_with('#'));
     let neutral = compiled.differences().filter(|it| is_neutral(&it.compiled) && !is_directive(it.start));
@@ -125,7 +128,7 @@ impl Words<'_> {
     /// The index after an attribute that the grammar does not know here.
     fn attribute(&self, at: usize) -> Option<usize> {
         match self.word(at) {
-            "__align__" | "__builtin_align__" => self.closed(at + 1),
+            word if UNKNOWN.contains(&word) => self.closed(at + 1),
             "_Pragma" => {
                 self.closed(at + 1).filter(|_| self.word(at + 2).trim_matches(['"', ' ']).starts_with("unroll"))
             }

@@ -13,7 +13,7 @@ use crate::identifiers::occurrences;
 use lmem_base::diagnostic::Edit;
 use lmem_base::source::Span;
 
-use crate::tree::functions::{enclosing_function, head_start};
+use crate::tree::functions::enclosing_function;
 use crate::tree::syntax_tree::SyntaxTree;
 
 impl SyntaxTree {
@@ -184,7 +184,7 @@ impl SyntaxTree {
         let node = self.node_at(offset);
         let Some(function) = node.and_then(enclosing_function) else { return false };
         let body = function.field(Field::Body).map_or(function.end_byte(), |body| body.start_byte());
-        let head = self.text().get(head_start(function)..body).unwrap_or("");
+        let head = self.text().get(function.start_byte()..body).unwrap_or("");
         head.contains("__global__") && !function.children().any(Node::is_error)
     }
 }

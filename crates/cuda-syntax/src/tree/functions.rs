@@ -51,7 +51,7 @@ impl SyntaxTree {
         let function = enclosing_function(node)?;
         let name = function.field(Field::Declarator)?.declared_name();
         let child = |kind: Kind| function.children().find(|node| node.kind() == kind);
-        let start = head_start(function);
+        let start = function.start_byte();
         let max_registers = self.text().get(start..name.start_byte()).and_then(|head| {
             let at = head.find("__maxnreg__")?;
             let end = head[at..].find(')').map(|end| at + end + 1)?;
@@ -168,20 +168,13 @@ pub fn first_statement(function: Node<'_>) -> Option<Node<'_>> {
     body.children().find(|child| child.is_named() && child.kind() != Kind::Comment)
 }
 
-/// The start of a function head. The grammar does not know `__maxnreg__(32)` and ends a declaration there.
-pub fn head_start(function: Node<'_>) -> usize {
-    let before = function.prev_sibling().filter(|node| node.kind() == Kind::Declaration);
-    let torn = before.filter(|node| node.children().last().is_some_and(Node::is_missing));
-    torn.unwrap_or(function).start_byte()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::tree;
     use crate::tree::syntax_tree::SyntaxTree;
 
     #[test]
-    fn a_head_that_the_grammar_tears_apart_is_one() {
+    fn a_head_with_a_limit_of_registers_is_whole() {
         let text = "int a;\n__global__ void __maxnreg__(32) k(int n) { n; }\n__device__ void f(int m) { m; }\n";
         let tree = SyntaxTree::example("a.cu", text);
         let limit = |at: &str| tree.function_at(text.find(at).unwrap()).unwrap().max_registers;

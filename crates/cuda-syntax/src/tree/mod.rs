@@ -41,9 +41,7 @@ pub use self::calls::{argument_of, is_callee, last_name};
 pub use self::counters::{CounterSyntax, Walk};
 pub use self::declarations::{Declaration, DeclarationKind, resolve};
 pub use self::expanded::{Expanded, ExpandedUse};
-pub use self::functions::{
-    BoundsPlace, FunctionSyntax, ParameterSyntax, enclosing_function, first_statement, head_start,
-};
+pub use self::functions::{BoundsPlace, FunctionSyntax, ParameterSyntax, enclosing_function, first_statement};
 pub use self::loops::{LoopSyntax, is_loop};
 pub use self::mentions::Mention;
 pub use self::place::{Place, Places};
