@@ -7,26 +7,33 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use lmem_base::places::{GIT_FOLDER, tree_of};
+use lmem_base::places::{GIT_FOLDER, is_home_or_above, tree_of};
 use lmem_base::source::normalize;
 
 use crate::git;
 
-/// The cache folder lies in a tree that brings its contents.
+/// A repository may bring what lies in the cache folder.
 #[derive(Debug, thiserror::Error)]
 pub enum NotOurs {
-    #[error("the cache folder `{}` is the checked tree itself", .0.display())]
-    Tree(PathBuf),
-    #[error("the cache folder `{}` lies in the checked tree, and git tracks `{}`", .folder.display(), .tracked.display())]
+    #[error("the cache folder `{}` is a repository itself", .0.display())]
+    Repository(PathBuf),
+    #[error("the cache folder `{}` lies in a repository, and git tracks `{}`", .folder.display(), .tracked.display())]
     Tracked { folder: PathBuf, tracked: PathBuf },
-    #[error("the cache folder `{}` lies in the checked tree, whose files are not known: {reason}", .folder.display())]
+    #[error("the cache folder `{}` lies in a repository whose files are not known: {reason}", .folder.display())]
     Unknown { folder: PathBuf, reason: String },
 }
 
 /// Files with which people keep an empty folder in git, or keep git out of it. The cache has nothing of these names.
 const NEVER_READ: [&str; 4] = [".gitignore", ".gitkeep", ".gitattributes", ".keep"];
 
-/// Checks that nothing in the cache folder comes with the repositories around some files and folders.
+/// Variables by which a folder without `.git` is a working tree.
+const OF_GIT: [&str; 2] = ["GIT_DIR", "GIT_WORK_TREE"];
+
+/// Checks that nothing in the cache folder comes with a repository that it lies in. `named` are the files and folders to be
+/// checked.
+///
+/// Any repository counts: what is checked may be a submodule or a worktree of one around it, which the same pull request
+/// changes.
 ///
 /// # Errors
 /// Something does, or git does not say.
@@ -48,19 +55,39 @@ fn check(cache: &Path, folders: &[&Path], cancel: &AtomicBool) -> Result<(), Not
     let parent = written.parent().and_then(|parent| std::fs::canonicalize(parent).ok());
     let named = parent.zip(written.file_name()).map(|(parent, name)| parent.join(name));
     let places: BTreeSet<PathBuf> = named.into_iter().chain(std::fs::canonicalize(cache)).collect();
-    let trees: BTreeSet<PathBuf> = folders.iter().map(|folder| tree_of(folder)).collect();
-    for tree in trees.iter().filter(|tree| tree.join(GIT_FOLDER).exists()) {
-        for place in places.iter().filter(|place| place.starts_with(tree)) {
-            check_in(tree, place, cancel)?;
+    let repositories = |place: &PathBuf| {
+        let around = place.ancestors().filter(|folder| folder.join(GIT_FOLDER).exists());
+        around.map(Path::to_path_buf).collect::<Vec<_>>()
+    };
+    for place in &places {
+        for repository in repositories(place) {
+            match check_in(&repository, place, cancel) {
+                // Settings of the user's own that are kept in a repository of another kind.
+                Err(NotOurs::Unknown { .. }) if is_home_or_above(&repository) && !is_checked(&repository, folders) => {}
+                found => found?,
+            }
+        }
+        let is_in = |tree: PathBuf| !tree.join(GIT_FOLDER).exists() && place.starts_with(tree);
+        let variable = OF_GIT.iter().find(|name| std::env::var_os(name).is_some());
+        if let Some(name) = variable.filter(|_| folders.iter().map(|folder| tree_of(folder)).any(is_in)) {
+            let reason = format!("`{name}` names the repository");
+            return Err(NotOurs::Unknown { folder: place.clone(), reason });
         }
     }
     Ok(())
 }
 
+/// Whether a repository is that of a checked folder.
+fn is_checked(repository: &Path, folders: &[&Path]) -> bool {
+    let top =
+        |folder: &&Path| folder.ancestors().find(|folder| folder.join(GIT_FOLDER).exists()).map(Path::to_path_buf);
+    folders.iter().filter_map(top).any(|top| top == repository)
+}
+
 fn check_in(tree: &Path, place: &Path, cancel: &AtomicBool) -> Result<(), NotOurs> {
     let below = place.strip_prefix(tree).unwrap_or(place);
     if below.as_os_str().is_empty() {
-        return Err(NotOurs::Tree(place.to_path_buf()));
+        return Err(NotOurs::Repository(place.to_path_buf()));
     }
     let unknown = |reason: String| NotOurs::Unknown { folder: place.to_path_buf(), reason };
     let below = below.display().to_string();
@@ -111,6 +138,35 @@ mod tests {
         for cache in ["tree/clean", "tree/new", "outside", "none/at/all"] {
             assert!(is_ours(cache), "{cache}");
         }
+    }
+
+    /// What is checked is part of a pull request to the repository around it, too.
+    #[test]
+    fn repositories_around_the_checked_one_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs_err::canonicalize(folder.path()).unwrap();
+        let path = |name: &str| root.join(name);
+        for name in ["tree/cache", "tree/sub/deeper", "tree/own"] {
+            fs_err::create_dir_all(path(name)).unwrap();
+        }
+        fs_err::write(path("tree/cache/nvcc"), "x").unwrap();
+        let git = |folder: &str, arguments: &[&str]| {
+            let mut git = std::process::Command::new("git");
+            let author = ["-c", "user.name=a", "-c", "user.email=a@b"];
+            assert!(git.arg("-C").arg(path(folder)).args(author).args(arguments).status().unwrap().success());
+        };
+        let is_ours =
+            |cache: &str, checked: &str| check(&path(cache), &[&path(checked)], &AtomicBool::new(false)).is_ok();
+        git("tree/sub", &["init", "-q"]);
+        git("tree", &["init", "-q"]);
+        git("tree", &["add", "cache"]);
+        for checked in ["tree/sub", "tree/sub/deeper", "tree"] {
+            assert!(!is_ours("tree/cache", checked), "{checked}");
+            assert!(is_ours("tree/own", checked), "{checked}");
+        }
+        git("tree", &["commit", "-q", "-m", "all"]);
+        fs_err::remove_file(path("tree/.git/index")).unwrap();
+        assert!(!is_ours("tree/own", "tree/sub") && !is_ours("tree/cache", "tree"));
     }
 
     #[test]

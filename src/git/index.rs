@@ -52,6 +52,23 @@ pub(super) fn paths(top: &Path) -> Option<Vec<String>> {
     }
 }
 
+/// Whether a repository with commits has no index, so that nobody knows which of its files are there.
+pub(super) fn is_lost(top: &Path) -> bool {
+    let Some(repository) = own::leads_to(&top.join(".git")).filter(|it| !it.join("index").exists()) else {
+        return false;
+    };
+    let common = own::common(&repository);
+    let text =
+        |path: &Path| places::read(path, MAX_SETTINGS_BYTES).map(|text| String::from_utf8_lossy(&text).into_owned());
+    let head = text(&repository.join("HEAD")).unwrap_or_default();
+    match head.trim().strip_prefix("ref:").map(str::trim) {
+        Some(branch) => {
+            common.join(branch).exists() || text(&common.join("packed-refs")).is_ok_and(|refs| refs.contains(branch))
+        }
+        None => !head.trim().is_empty(),
+    }
+}
+
 /// Parses an index. All bytes must be accounted for: with hashes of another length, the extensions would not end where the
 /// checksum begins.
 fn read(bytes: &[u8]) -> Option<Vec<String>> {

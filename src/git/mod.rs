@@ -310,6 +310,9 @@ pub fn tracked(
 ) -> Result<BTreeSet<PathBuf>, GitError> {
     let top = top_of(folder)?;
     own::check(top).map_err(GitError::Refused)?;
+    if index::is_lost(top) {
+        return Err(GitError::Refused("the repository has no index".to_string()));
+    }
     let paths = match index::paths(top) {
         Some(paths) => paths,
         None => {

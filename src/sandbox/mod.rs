@@ -5,6 +5,7 @@
 //! system's folders, and paths from the user's environment or command line. They can write to a temporary folder, and
 //! have no network. Memory, time and file sizes are limited on all systems.
 
+mod installed;
 mod waiting;
 
 use std::io;
@@ -18,59 +19,15 @@ use std::time::Duration;
 use rustix::process::{Resource, setrlimit};
 
 use cuda_toolkit::Toolkit;
-use lmem_base::places::{Places, is_home_or_above};
+use installed::Installed;
+use lmem_base::places::Places;
 use lmem_base::process::{self, Output};
 use waiting::Watch;
 
 pub use waiting::Waits;
 
-/// Files and folders of the system that compilers, their libraries and their shell read and execute. `/etc` as a whole
-/// and `/proc` are left out: `/proc/self/environ` contains the tokens of a CI job.
-const SYSTEM: [&str; 15] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/nix/store",
-    "/gnu/store",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.preload",
-    "/etc/alternatives",
-    "/sys/devices/system/cpu",
-    "/proc/cpuinfo",
-    "/proc/meminfo",
-];
-
 /// Devices that give endless data, or discard it.
 const DEVICES: [&str; 3] = ["/dev/null", "/dev/urandom", "/dev/random"];
-
-/// Variables with lists of folders that compilers read headers and specifications from.
-const FOLDER_LISTS: [&str; 4] = ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "GCC_EXEC_PREFIX"];
-
-/// Variables with lists of folders that compilers start programs from. What else lies there, such as a script with a token, is
-/// nothing that a source may include.
-const PROGRAM_LISTS: [&str; 2] = ["PATH", "COMPILER_PATH"];
-
-/// What compilers start, and what is put before them: parts of names such as `x86_64-linux-gnu-g++-13`.
-const PROGRAMS: [&str; 18] = [
-    "gcc", "g++", "cc", "c++", "clang", "clang++", "cc1", "cc1plus", "cpp", "collect2", "as", "ld", "lto", "nvcc",
-    "ccache", "sccache", "distcc", "icecc",
-];
-
-/// Variables with lists of folders that libraries of programs are loaded from: of these folders, their files named `.so`.
-const LIBRARY_LISTS: [&str; 1] = ["LD_LIBRARY_PATH"];
-
-/// Limit on the entries of such a folder that are looked at.
-const MAX_ENTRIES: usize = 20_000;
-
-/// Variables with nvcc flags: they are the user's own, so the paths in them may be read.
-const FLAGS: [&str; 3] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS", "NVCC_CCBIN"];
-
-/// Host compilers that nvcc may start.
-const HOST_COMPILERS: [&str; 5] = ["g++", "gcc", "c++", "cc", "clang++"];
 
 /// Limit on the size of a file that a compiler writes, temporary files included.
 const MAX_FILE_BYTES: u64 = 2 << 30;
@@ -85,7 +42,9 @@ pub struct Sandbox {
     tree: Places,
     /// Readable and executable paths.
     programs: Places,
-    /// The same, and possibly not there yet: headers are fetched when a file asks for them.
+    /// The same, but none of a source's: a script that starts a compiler may have a token in it.
+    started: Places,
+    /// As `programs`, and possibly not there yet: headers are fetched when a file asks for them.
     fetched: Vec<PathBuf>,
     /// Limit on the address space of each process.
     memory: Option<Memory>,
@@ -139,10 +98,11 @@ impl Sandbox {
         fetched: Vec<PathBuf>,
         memory: Option<Memory>,
     ) -> Self {
-        let programs = SYSTEM.iter().map(PathBuf::from).chain(of_environment()).chain(of_toolkit(toolkit));
+        let installed = Installed::of(toolkit);
         Self {
             tree: tree.and(allowed.iter().cloned()),
-            programs: Places::new(programs),
+            programs: Places::new(installed.folders),
+            started: Places::new(installed.started),
             fetched,
             memory,
             is_on: enforced::is_available(),
@@ -165,12 +125,12 @@ impl Sandbox {
             return Places::new([PathBuf::from("/")]);
         }
         let of_unit = unit.readable.iter().chain([&unit.writable]).cloned();
-        self.tree.with(&self.programs()).and(of_unit)
+        self.tree.with(&self.programs).and(self.fetched.iter().cloned()).and(of_unit)
     }
 
     /// Paths that may be read and executed, with what has been fetched by now.
-    fn programs(&self) -> Places {
-        self.programs.and(self.fetched.iter().cloned())
+    fn executable(&self) -> Places {
+        self.programs.with(&self.started).and(self.fetched.iter().cloned())
     }
 
     /// Runs a compiler to its end, or until it waits for a pipe.
@@ -195,7 +155,7 @@ impl Sandbox {
             let (done, ended) = mpsc::channel();
             let mut run = || {
                 if self.is_on {
-                    enforced::restrict(&self.tree, &self.programs(), unit, &program)?;
+                    enforced::restrict(&self.tree, &self.executable(), unit, &program)?;
                 }
                 process::run_told(command, input, limit, &stop, |leader| group.store(leader, Ordering::Relaxed))
             };
@@ -230,69 +190,6 @@ fn bound(command: &mut Command, memory: Option<Memory>, time: Duration) {
     let limits = move || all.iter().try_for_each(|(resource, limit)| Ok(setrlimit(*resource, *limit)?));
     // SAFETY: between fork and exec only system calls are made; nothing is allocated and no lock is taken.
     unsafe { command.pre_exec(limits) };
-}
-
-/// Paths from the user's environment variables: folders in lists, and paths in flags. A folder that contains all of the
-/// user's files is excluded, since no variable is meant to name it.
-fn of_environment() -> Vec<PathBuf> {
-    let mut paths = folders(&FOLDER_LISTS);
-    paths.extend(folders(&PROGRAM_LISTS).iter().flat_map(|folder| entries(folder, &is_program)));
-    paths.extend(folders(&LIBRARY_LISTS).iter().flat_map(|folder| entries(folder, &is_library)));
-    for flags in FLAGS.iter().filter_map(|name| std::env::var(name).ok()) {
-        let words = shlex::split(&flags).unwrap_or_default();
-        paths.extend(words.iter().flat_map(|word| word.split(['=', ','])).map(|part| {
-            let value = part.trim_start_matches("-I").trim_start_matches("-isystem").trim_start_matches("-ccbin");
-            PathBuf::from(value)
-        }));
-        paths.extend(words.iter().flat_map(|word| word.split(['=', ','])).flat_map(|part| around(Path::new(part))));
-    }
-    paths.extend(HOST_COMPILERS.iter().filter_map(|name| process::on_path(name)).flat_map(|path| around(&path)));
-    paths.retain(|path| path.is_absolute() && !is_home_or_above(&real(path)));
-    paths
-}
-
-fn folders(variables: &[&str]) -> Vec<PathBuf> {
-    let lists = variables.iter().filter_map(std::env::var_os);
-    lists.flat_map(|list| std::env::split_paths(&list).collect::<Vec<_>>()).collect()
-}
-
-/// The entries of a folder with names of some kind. Folders of the system are readable anyway.
-fn entries(folder: &Path, is_it: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
-    if !folder.is_absolute() || SYSTEM.iter().any(|system| folder.starts_with(system)) {
-        return Vec::new();
-    }
-    let entries = std::fs::read_dir(folder).into_iter().flatten().take(MAX_ENTRIES).flatten();
-    entries.filter(|entry| entry.file_name().to_str().is_some_and(is_it)).map(|entry| entry.path()).collect()
-}
-
-fn is_program(name: &str) -> bool {
-    name.split(['-', '.']).any(|part| PROGRAMS.contains(&part))
-}
-
-fn is_library(name: &str) -> bool {
-    name.ends_with(".so") || name.contains(".so.")
-}
-
-fn real(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
-}
-
-/// The installation folder of a program, with its libraries: `/opt/gcc` for `/opt/gcc/bin/g++`.
-fn around(program: &Path) -> Option<PathBuf> {
-    if !program.is_absolute() || !program.is_file() {
-        return None;
-    }
-    let folder = real(program).parent()?.parent()?.to_path_buf();
-    (!is_home_or_above(&folder)).then_some(folder)
-}
-
-fn of_toolkit(toolkit: &Toolkit) -> Vec<PathBuf> {
-    let programs = [toolkit.nvcc.clone(), Some(toolkit.ptxas.clone()), Some(toolkit.root.join("nvvm/bin/cicc"))];
-    let programs = programs.into_iter().flatten().flat_map(|program| around(&program));
-    let library = toolkit.nvrtc.as_ref().and_then(|library| real(library).parent().map(Path::to_path_buf));
-    let ours = std::env::current_exe().ok();
-    let folders = [Some(toolkit.root.clone()), library, ours].into_iter().flatten().chain(toolkit.include_dirs());
-    folders.chain(programs).filter(|path| !path.as_os_str().is_empty() && !is_home_or_above(&real(path))).collect()
 }
 
 #[cfg(target_os = "linux")]
@@ -423,23 +320,6 @@ mod tests {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]).current_dir("/");
         sandbox.run(&mut command, &unit, b"", Duration::from_secs(20), &AtomicBool::new(false)).unwrap()
-    }
-
-    #[test]
-    fn of_folders_with_programs_only_compilers_are_read() {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["g++", "x86_64-linux-gnu-gcc-13", "ld.gold", "deploy", "libc.so.6", "token", "g++x"] {
-            fs_err::write(folder.path().join(name), "").unwrap();
-        }
-        let of = |is_it: &dyn Fn(&str) -> bool| {
-            let mut names = entries(folder.path(), is_it);
-            names.sort();
-            let names = names.iter().filter_map(|path| path.file_name()?.to_str());
-            names.collect::<Vec<_>>().join(" ")
-        };
-        assert_eq!(of(&is_program), "g++ ld.gold x86_64-linux-gnu-gcc-13");
-        assert_eq!(of(&is_library), "libc.so.6");
-        assert!(entries(Path::new("/usr/bin"), &is_program).is_empty());
     }
 
     /// cuRAND's headers come in the middle of a run.
