@@ -27,7 +27,7 @@ pub(super) fn add_comments(
     let Allowed { mut files, findings, left } = fix::allow(&outcome.report.diagnostics, reason, root);
     files.retain(|file| fix::is_inside(file, root));
     if !files.is_empty() {
-        fix::refuse_unwatched(&files, fixing::vcs_rules(arguments), cancel)?;
+        fix::refuse_files(&files, root, fixing::vcs_rules(arguments), cancel)?;
         fix::write(&files, root)?;
     }
     for place in &left {

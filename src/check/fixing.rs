@@ -104,7 +104,10 @@ pub(super) fn converge(
         if cancel.load(Ordering::Relaxed) {
             return Err(CheckError::Interrupted);
         }
-        fix::refuse_unwatched(&outcome.fixes.files, rules, cancel)?;
+        // What an earlier round wrote was unchanged before it.
+        let new: Vec<_> =
+            outcome.fixes.files.iter().filter(|fixed| !names.contains(&fixed.file.display)).cloned().collect();
+        fix::refuse_files(&new, &outcome.workspace.root, rules, cancel)?;
         for fixed in fix::write(&outcome.fixes.files, &outcome.workspace.root)? {
             let name = &fixed.file.display;
             talk.note(&format!("`{name}` has another name (a hard link), which keeps the old text"));

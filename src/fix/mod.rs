@@ -15,7 +15,7 @@ use lmem_base::source::SourceFile;
 
 pub use allow::{Allowed, allow};
 pub use patch::patch;
-pub use vcs::{VcsError, VcsRules, refuse, refuse_unwatched};
+pub use vcs::{VcsError, VcsRules, refuse, refuse_files};
 pub use write::{WriteError, is_inside, write};
 
 /// A file with all its edits applied.

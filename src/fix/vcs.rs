@@ -1,6 +1,6 @@
 //! Decides whether a working tree may be edited. As in `cargo fix`, it must be possible to undo the edits.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -55,38 +55,61 @@ pub fn refuse(root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), V
     }
 }
 
-/// Rejects edits of files that git ignores, or is told to take as unchanged: it does not have what they hold.
+/// Rejects edits of files that could not be undone though the workspace may be edited: git ignores one, or is told to take it
+/// as unchanged, so that it does not have what the file holds; or it lies in another repository, a submodule's, and has
+/// changes there.
 ///
 /// # Errors
-/// There is such a file, and changes of the working tree were not allowed.
-pub fn refuse_unwatched(files: &[FixedFile], rules: VcsRules, cancel: &AtomicBool) -> Result<(), VcsError> {
-    if rules.allow_dirty {
-        return Ok(());
-    }
-    let mut watched: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
-    let mut lines = Vec::new();
+/// There is such a file, and that was not allowed.
+pub fn refuse_files(files: &[FixedFile], root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), VcsError> {
+    let around = |path: &Path| path.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_path_buf);
+    let own = around(&real(root));
+    let mut by_repository: BTreeMap<PathBuf, Vec<(String, &str)>> = BTreeMap::new();
     for FixedFile { file, .. } in files {
-        let path = std::fs::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone());
+        let path = real(&file.path);
         // A header may lie in a submodule, which is a repository of its own.
-        let Some(top) = path.ancestors().skip(1).find(|folder| folder.join(".git").exists()) else { continue };
-        if !watched.contains_key(top) {
-            watched.insert(top.to_path_buf(), git::watched(top, cancel).map_err(VcsError::Git)?);
+        let Some(top) = path.parent().and_then(around) else { continue };
+        let name = path.strip_prefix(&top).unwrap_or(&path).to_string_lossy().into_owned();
+        by_repository.entry(top).or_default().push((name, &file.display));
+    }
+    let mut unwatched = Vec::new();
+    for (top, files) in &by_repository {
+        if own.as_ref() != Some(top) && !(rules.allow_dirty && rules.allow_staged) {
+            let mut changes = changes(&git::status(top, top, cancel).map_err(VcsError::Git)?);
+            changes.retain_mut(|change| {
+                let edited = files.iter().find(|(name, _)| *name == change.path);
+                edited.is_some_and(|(_, shown)| {
+                    change.path = (*shown).to_string();
+                    true
+                })
+            });
+            refuse_among(&changes, rules)?;
         }
-        let name = path.strip_prefix(top).unwrap_or(&path).to_string_lossy();
-        if !watched.get(top).is_some_and(|names| names.contains(&*name)) {
-            lines.push(format!("  * {}", file.display));
+        if !rules.allow_dirty {
+            let watched = git::watched(top, cancel).map_err(VcsError::Git)?;
+            unwatched.extend(files.iter().filter(|(name, _)| !watched.contains(name)).map(|(_, shown)| *shown));
         }
     }
+    let mut lines: Vec<String> = unwatched.iter().map(|shown| format!("  * {shown}")).collect();
     let more = lines.len().saturating_sub(SHOWN_FILES);
     lines.truncate(SHOWN_FILES);
     lines.extend((more > 0).then(|| format!("  * and {more} more")));
     if lines.is_empty() { Ok(()) } else { Err(VcsError::NotWatched { files: lines.join("\n") }) }
 }
 
+fn real(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
 fn refuse_changes(top: &Path, root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), VcsError> {
     let mut changes = changes(&git::status(top, root, cancel).map_err(VcsError::Git)?);
     // Temporary files of a run that was killed while writing do not count as changes.
     changes.retain(|change| change.is_staged || !super::write::is_left_over(Path::new(&change.path)));
+    refuse_among(&changes, rules)
+}
+
+/// Rejects changes that are not allowed.
+fn refuse_among(changes: &[TreeChange], rules: VcsRules) -> Result<(), VcsError> {
     let refused = |change: &&TreeChange| match change.is_staged {
         true => !rules.allow_staged,
         false => !rules.allow_dirty,
@@ -195,7 +218,7 @@ mod tests {
             FixedFile { file, text: "// x".to_string() }
         };
         let files = ["a.cu", "b.cu", "c.cu"].map(fixed);
-        let refused = |rules| refuse_unwatched(&files, rules, &cancel).err().map(|error| error.to_string());
+        let refused = |rules| refuse_files(&files, root, rules, &cancel).err().map(|error| error.to_string());
         assert_eq!(refused(VcsRules::default()), None, "there is no repository");
         git(&["init", "-q"]);
         git(&["add", "."]);
@@ -203,7 +226,35 @@ mod tests {
         git(&["update-index", "--assume-unchanged", "b.cu"]);
         assert!(refused(VcsRules::default()).unwrap().ends_with("pass `--allow-dirty`:\n\n  * b.cu\n  * c.cu"));
         assert_eq!(refused(VcsRules { allow_dirty: true, ..VcsRules::default() }), None);
-        assert!(refuse_unwatched(&files[..1], VcsRules::default(), &cancel).is_ok());
+        assert!(refuse_files(&files[..1], root, VcsRules::default(), &cancel).is_ok());
+    }
+
+    #[test]
+    fn a_submodule_has_changes_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, cancel) = (folder.path(), AtomicBool::new(false));
+        let git = |folder: &str, arguments: &[&str]| {
+            let mut git = Command::new("git");
+            git.arg("-C").arg(root.join(folder)).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments);
+            assert!(git.output().unwrap().status.success(), "{arguments:?}");
+        };
+        fs_err::create_dir(root.join("sub")).unwrap();
+        for place in ["", "sub"] {
+            git(place, &["init", "-q"]);
+            fs_err::write(root.join(place).join("a.cu"), "").unwrap();
+            git(place, &["add", "a.cu"]);
+            git(place, &["commit", "-q", "-m", "one"]);
+        }
+        let refused = |rules| {
+            let file = SourceFile::read(&root.join("sub/a.cu"), root).unwrap();
+            let files = [FixedFile { file, text: "// x".to_string() }];
+            refuse_files(&files, root, rules, &cancel).err().map(|error| error.to_string())
+        };
+        assert_eq!(refused(VcsRules::default()), None);
+        fs_err::write(root.join("sub/a.cu"), "// mine").unwrap();
+        fs_err::write(root.join("sub/other"), "").unwrap();
+        assert!(refused(VcsRules::default()).unwrap().ends_with("pass `--allow-dirty`:\n\n  * sub/a.cu (dirty)"));
+        assert_eq!(refused(VcsRules { allow_dirty: true, ..VcsRules::default() }), None);
     }
 
     #[test]

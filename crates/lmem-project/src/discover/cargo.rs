@@ -5,7 +5,7 @@
 //! current folder and above, never from the manifest's (seen with cargo 1.95 and rustup 1.28). So both are started in
 //! `/`, where a pull request cannot place a file.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -13,9 +13,10 @@ use std::time::{Duration, SystemTime};
 
 use cargo_metadata::{Metadata, MetadataCommand};
 
-use lmem_base::places::{Places, tree_of};
+use lmem_base::places::{self, Places, tree_of};
 use lmem_base::process::{self, End};
 use lmem_base::source::normalize;
+use memchr::memmem;
 
 use super::DiscoverError;
 use super::remember::{self, Remember};
@@ -25,6 +26,8 @@ const NEUTRAL: &str = "/";
 
 /// Enough for a workspace of thousands of packages on a slow disk.
 const LIMIT: Duration = Duration::from_secs(120);
+
+const MANIFEST: &str = "Cargo.toml";
 
 /// Larger manifests are no one's.
 const MAX_MANIFEST_BYTES: u64 = 16 << 20;
@@ -111,14 +114,29 @@ fn in_neutral_folder(command: &mut Command) {
 }
 
 /// Cargo's message, for the user. The message quotes manifests that cargo cannot parse, and a symbolic link as a
-/// manifest may point to any private file. In that case only the name is shown.
+/// manifest may point to any private file: then only its name is shown. Patterns of members find files and folders
+/// elsewhere, whose names are not shown either.
 fn shown(said: &str, manifest: &Path) -> String {
-    let tree = Places::new([tree_of(manifest.parent().unwrap_or(manifest))]);
-    let named = tree.foreign_in(said, Path::new(NEUTRAL));
-    match named {
+    let folder = tree_of(manifest.parent().unwrap_or(manifest));
+    let text = places::read(manifest, MAX_MANIFEST_BYTES).unwrap_or_default();
+    if has_foreign_names(said, &folder, &text) {
+        return format!("what `{}` names leads out of the workspace", manifest.display());
+    }
+    match Places::new([folder]).foreign_in(said, Path::new(NEUTRAL)) {
         Some(path) => format!("`{}` leads out of the workspace", path.display()),
         None => said.trim().trim_start_matches("error: ").to_string(),
     }
+}
+
+/// Whether a message has a path outside of a folder with a name that the manifest does not have.
+fn has_foreign_names(said: &str, folder: &Path, manifest: &[u8]) -> bool {
+    let is_separator = |letter: char| letter.is_whitespace() || "`'\"(),<>[]".contains(letter);
+    let is_known = |name: &OsStr| name == MANIFEST || memmem::find(manifest, name.as_encoded_bytes()).is_some();
+    said.split(is_separator).filter(|word| word.starts_with('/')).any(|word| {
+        let path = normalize(Path::new(word.split(':').next().unwrap_or(word)));
+        let shared = path.components().zip(folder.components()).take_while(|(one, other)| one == other).count();
+        !path.starts_with(folder) && path.components().skip(shared).any(|part| !is_known(part.as_os_str()))
+    })
 }
 
 #[cfg(test)]
@@ -145,6 +163,9 @@ mod tests {
         for path in [&link, &secret] {
             let shown = shown(&said(path), &manifest);
             assert!(shown.ends_with("leads out of the workspace") && !shown.contains("token"), "{shown}");
+            assert!(!shown.contains("secret"), "{shown}");
         }
+        fs_err::write(&manifest, "members = [\"../secret\"]").unwrap();
+        assert_eq!(shown(&said(&secret), &manifest), format!("`{}` leads out of the workspace", secret.display()));
     }
 }
