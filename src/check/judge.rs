@@ -21,7 +21,7 @@ use super::surroundings::Surroundings;
 use super::tally::{say_what_happened, summarize};
 use super::unit::UnitReport;
 use super::{
-    CheckError, Outcome, Talk, builds, error, failures, kernels, messages, not_analysed, only, remarks, suppress,
+    CheckError, Outcome, Talk, builds, error, failures, kernels, messages, not_analysed, only, parts, remarks, suppress,
 };
 use crate::cli::CheckArgs;
 use crate::report;
@@ -116,6 +116,10 @@ impl<'a> Compiled<'a> {
         let suppress::Suppressed { mut remarks, list: suppressions } = suppress::suppress(jobs, reports, extent);
         let nothing = "no kernel was checked: with these flags, the sources have none";
         remarks.extend(is_nothing.then(|| not_analysed::less_checked(nothing)));
+        if self.partition.is_none() && !self.interrupted {
+            let parts = parts::in_no_unit(&workspace.included, &self.extraction.as_texts, jobs, reports);
+            remarks.extend(not_analysed::not_checked(&parts, workspace));
+        }
         self.reached = since.map(|since| since.keep_changed(jobs, reports)).unwrap_or_default();
         say_what_happened(jobs, reports, talk);
         builds::name_builds(jobs, reports);
@@ -191,7 +195,9 @@ impl Run<'_> {
         }
         let failing = not_analysed::unread_files(extraction);
         let summary = Summary { partition, ..Summary::default() };
-        let mut report = self.folded(Vec::new(), nothing.into_iter().collect(), extraction, summary);
+        let parts = parts::in_no_unit(&workspace.included, &extraction.as_texts, &[], &[]);
+        let remarks = nothing.into_iter().chain(not_analysed::not_checked(&parts, workspace));
+        let mut report = self.folded(Vec::new(), remarks.collect(), extraction, summary);
         if let Some(since) = since {
             // The revision may have kernels that are gone, or left out now.
             let now = since::Now {
@@ -231,7 +237,7 @@ impl Run<'_> {
         let settings = remarks::unmatched(&workspace.unmatched, &workspace.root);
         let remarks = remarks.into_iter().chain(settings).chain(not_analysed::not_analysed(extraction, workspace));
         let remarks = remarks.chain(not_analysed::unknown_options(extraction, workspace));
-        let remarks = remarks.chain(not_analysed::not_checked(workspace));
+        let remarks = remarks.chain(not_analysed::not_checked(&workspace.not_checked, workspace));
         let mut silenced = 0;
         let leveled = |remark: Diagnostic| {
             let is_of_less = remark.code == Code::Tool(NOT_CHECKED);

@@ -25,6 +25,7 @@ mod not_analysed;
 mod not_captured;
 mod once;
 mod only;
+mod parts;
 mod progress;
 mod prove;
 mod remarks;

@@ -8,7 +8,7 @@ use lmem_base::source::{SourceFile, Span, display_path};
 use lmem_base::words::plural;
 use lmem_extract::Extraction;
 use lmem_lints::remark::NOT_CHECKED;
-use lmem_project::discover::{Refused, Unchecked, Workspace};
+use lmem_project::discover::{NotChecked, Refused, Unchecked, Workspace};
 use lmem_unit::Unresolved;
 
 use crate::check::jobs::Job;
@@ -83,9 +83,9 @@ pub(super) fn without_kernels(jobs: &[Job<'_>], reports: &[UnitReport]) -> Vec<U
 }
 
 /// A warning for each reason why sources of the tree are not checked.
-pub(super) fn not_checked(workspace: &Workspace) -> Vec<Diagnostic> {
+pub(super) fn not_checked(not_checked: &[NotChecked], workspace: &Workspace) -> Vec<Diagnostic> {
     let mut by_reason: BTreeMap<Unchecked, Vec<&Path>> = BTreeMap::new();
-    for unchecked in &workspace.not_checked {
+    for unchecked in not_checked {
         by_reason.entry(unchecked.why).or_default().push(&unchecked.path);
     }
     let shown = |path: &Path| display_path(path, &workspace.root);
@@ -200,7 +200,7 @@ mod tests {
             root: "/w".into(),
             ..Workspace::default()
         };
-        let [links, submodule] = &not_checked(&workspace)[..] else { panic!("two reasons") };
+        let [links, submodule] = &not_checked(&workspace.not_checked, &workspace)[..] else { panic!("two reasons") };
         assert_eq!(
             links.message,
             "`0.cu` and 10 others are not checked: each is a link that leads out of the workspace"

@@ -31,6 +31,7 @@ pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags, strings: &Stri
             let name = display_path(&file.path, &workspace.root);
             if has_ending(&file.path, &["cu"]) {
                 extraction.notes.push(format!("`{name}` is compiled as Rust code does it: by NVRTC"));
+                extraction.as_texts.push(file.path.clone());
             }
             continue;
         }

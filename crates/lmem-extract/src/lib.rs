@@ -6,6 +6,7 @@ mod cu;
 mod rust;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,8 @@ pub struct Extraction {
     pub unread: Vec<Unresolved>,
     /// Rust code that is compiled and not checked.
     pub not_checked: Vec<NotChecked>,
+    /// `.cu` files that are no units of their own, as Rust code makes texts of them.
+    pub as_texts: Vec<PathBuf>,
     /// Remarks on text that was not analysed, for `-v`.
     pub notes: Vec<String>,
 }

@@ -32,6 +32,11 @@ impl MappedText {
         text
     }
 
+    /// Whether a piece is of the file with this path.
+    pub fn has_file(&self, path: &Path) -> bool {
+        self.segments.iter().any(|segment| segment.source.file.path == path)
+    }
+
     /// The file of the first piece.
     pub fn first_file(&self) -> Option<&Arc<SourceFile>> {
         self.segments.first().map(|segment| &segment.source.file)

@@ -64,6 +64,8 @@ pub struct Workspace {
     pub notes: Vec<String>,
     /// Packages with CUDA files that the selected packages build but no run on this workspace checks. Always reported.
     pub left_out: Vec<String>,
+    /// `.cu` files that are no units of their own, as others include them by their text.
+    pub included: Vec<PathBuf>,
     /// Sources below the checked folders that are not checked.
     pub not_checked: Vec<NotChecked>,
     /// What cannot be checked. A kernel must not escape a check by its file's name, so this fails it.
@@ -207,6 +209,7 @@ struct Finding {
     headers: Vec<PathBuf>,
     notes: Vec<String>,
     left_out: Vec<String>,
+    included: Vec<PathBuf>,
     not_checked: Vec<NotChecked>,
     refused: Vec<Refused>,
     /// Paths that `exclude` leaves out.
@@ -232,6 +235,7 @@ fn of_packages(scope: &Scope) -> Result<Finding, DiscoverError> {
         headers: Vec::new(),
         notes: Vec::new(),
         left_out,
+        included: Vec::new(),
         not_checked: Vec::new(),
         refused: Vec::new(),
         excluded: Vec::new(),
@@ -260,6 +264,7 @@ fn of_paths(scope: &Scope) -> Result<(Finding, Option<DiscoverError>), DiscoverE
         headers: Vec::new(),
         notes: Vec::new(),
         left_out: Vec::new(),
+        included: Vec::new(),
         not_checked: Vec::new(),
         refused: Vec::new(),
         excluded: Vec::new(),
@@ -411,6 +416,7 @@ impl Finding {
             self.files.remove(&path);
             let name = display_path(&path, &self.root);
             self.notes.push(format!("`{name}` is a header, not a unit of its own: other files include it"));
+            self.included.push(path);
         }
     }
 
@@ -434,6 +440,7 @@ impl Finding {
             files,
             notes: self.notes,
             left_out: self.left_out,
+            included: self.included,
             not_checked: self.not_checked,
             refused: self.refused,
             unmatched: self.unmatched,

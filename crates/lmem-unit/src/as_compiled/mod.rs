@@ -178,6 +178,16 @@ impl CompiledText {
         Some(Cow::Owned(found))
     }
 
+    /// Whether any token of the text was compiled. Yes where that is not known.
+    pub fn has_code(&self, text: &str) -> bool {
+        let Self::Known(differences) = self else { return true };
+        let is_left_out = |token: &Token| {
+            let index = differences.partition_point(|difference| difference.end <= token.range.start);
+            differences.get(index).is_some_and(|it| it.start <= token.range.start && it.compiled.is_empty())
+        };
+        differences.iter().any(|it| !it.compiled.is_empty()) || !tokens(text).iter().all(is_left_out)
+    }
+
     /// Whether a range was compiled verbatim.
     pub fn is_verbatim(&self, range: &Range<usize>) -> bool {
         self.within(range).is_some_and(|mut found| found.next().is_none())
