@@ -305,6 +305,7 @@ mod tests {
                 after: Default::default(),
                 results,
                 speedup: None,
+                local_share: None,
                 measured: None,
                 block_limit: None,
             }],
