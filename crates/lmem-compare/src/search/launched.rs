@@ -53,7 +53,7 @@ impl Search<'_> {
         // A launch does not tell which instance of a template it is of: one that fails is of another.
         let most = [self.before, self.after].map(|program| program.kernel().max_thread_count().unwrap_or(1024));
         let fits = |launch: &&SourceLaunch| most.iter().all(|most| launch.threads() <= u64::from(*most));
-        let mut launches: Vec<SourceLaunch> = self.launches.iter().filter(fits).cloned().collect();
+        let mut launches: Vec<SourceLaunch> = self.outside.launches.iter().filter(fits).cloned().collect();
         launches.sort_by_key(|launch| Reverse(launch.blocks().max(1).saturating_mul(launch.threads())));
         self.work = 0;
         let found = launches.iter().take(LAUNCHES).find_map(|launch| self.accepted(launch));
@@ -112,7 +112,7 @@ impl Search<'_> {
 mod tests {
     use super::*;
     use crate::estimate::Executed;
-    use crate::{Terms, Versions};
+    use crate::{Outside, Terms, Versions};
 
     /// `if (threadIdx.x == 0) for (i < n) out[…] = …`, with a product of 3 or a sum of three.
     fn kernel(product: &str) -> String {
@@ -129,7 +129,7 @@ mod tests {
     fn executed(launches: &[SourceLaunch]) -> Executed {
         let after = kernel("add.s32 %r5, %r3, %r3;\nadd.s32 %r4, %r5, %r3;");
         let versions = Versions::new(&kernel("mul.lo.s32 %r4, %r3, 3;"), &after).unwrap();
-        versions.compare_launched("k", Terms::default(), launches).executed.unwrap()
+        versions.compare_launched("k", Terms::default(), Outside { launches, ..Outside::default() }).executed.unwrap()
     }
 
     fn launch(grid: Option<[u32; 3]>, argument: Option<i64>) -> SourceLaunch {
