@@ -111,7 +111,7 @@ impl Search<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::Executed;
+    use crate::estimate::{COUNTING, Counts, Executed};
     use crate::{Outside, Terms, Versions};
 
     /// `if (threadIdx.x == 0) for (i < n) out[…] = …`, with a product of 3 or a sum of three.
@@ -143,6 +143,28 @@ mod tests {
         // Two blocks are run, and one warp of each stores.
         assert_eq!((counts.warps, counts.global_accesses), (6, 2 * 37));
         assert_eq!(counts.threads(), Some(96));
+    }
+
+    /// What is counted otherwise is another version of [`COUNTING`], so that no record mixes both.
+    #[test]
+    fn counts_are_those_of_their_version() {
+        let counts = executed(&[launch(Some([50, 2, 1]), Some(37))]).after;
+        let expected = Counts {
+            warps: 6,
+            issued: 7108,
+            integer: 4520,
+            code: 148,
+            chain: 22_240,
+            global_accesses: 74,
+            missed_lines: 2,
+            multiplied: 740,
+            grid: 100,
+            is_launched: true,
+            block_warps: 3,
+            slowest_chain: 62_220,
+            ..Counts::default()
+        };
+        assert_eq!((COUNTING, counts), (1, expected));
     }
 
     #[test]
