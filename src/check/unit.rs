@@ -217,8 +217,14 @@ impl OverlaySource for Compilers<'_> {
 impl Compilers<'_> {
     fn compile_overlay(&self, overlay: &Overlay<'_>, target: &Target) -> Result<Measured, Box<Failure>> {
         if overlay.is_original() {
-            let alone = self.original(overlay.unit, target).map(|original| self.comparer.alone(&original));
-            return Ok(Measured { alone: alone.unwrap_or_default(), ..Measured::default() });
+            let original = self.original(overlay.unit, target);
+            let alone = match original {
+                Some(original) => {
+                    self.comparer.alone(&original, self.compiler.cancel).ok_or(CompileError::Cancelled)?
+                }
+                None => BTreeMap::new(),
+            };
+            return Ok(Measured { alone, ..Measured::default() });
         }
         let mirror = overlay.mirror().map_err(|error| {
             let what = "an edited copy cannot be made".to_string();
@@ -239,7 +245,8 @@ impl Compilers<'_> {
         }
         let mut measured = Measured::of(&artifacts);
         if let Some(before) = self.original(overlay.unit, target) {
-            let results = self.comparer.results(&before, &artifacts.ptx, overlay);
+            let results = self.comparer.results(&before, &artifacts.ptx, overlay, self.compiler.cancel);
+            let results = results.ok_or(CompileError::Cancelled)?;
             measured.timed = self.timed(overlay, target, &artifacts, &results.functions);
             (measured.results, measured.executed) = (results.functions, results.executed);
         }

@@ -125,6 +125,7 @@ pub(crate) fn proven() -> Diagnostic {
         after: footprint(0, 46),
         results: None,
         speedup: None,
+        local_share: None,
         measured: None,
         block_limit: None,
     });

@@ -205,6 +205,7 @@ mod tests {
             after: footprint(0, 46, 62),
             results: Some(Comparison::Same { launches: 24 }),
             speedup: Some(Speedup { percent: 160, low_percent: 86, high_percent: 358 }),
+            local_share: None,
             measured: None,
             block_limit: None,
         };

@@ -554,6 +554,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             after: figures.after,
             results,
             speedup,
+            local_share: executed.and_then(|executed| compare::share(before, &executed.before, terms.arch)),
             measured,
             block_limit,
         };

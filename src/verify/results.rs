@@ -1,13 +1,14 @@
 //! Results of edited units: both versions of each kernel are run on the same launches, on the CPU.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use cuda_syntax::{Launch, Launches};
 use lmem_base::diagnostic::{Applicability, Comparison, Verification};
 use lmem_base::mangling::demangle;
 use lmem_compare::estimate::{Counts, Executed};
-use lmem_compare::{Alone, Compared, SourceLaunch, Terms, Versions};
+use lmem_compare::{Alone, Compared, Outside, SourceLaunch, Terms, Versions};
 use lmem_unit::{Artifacts, TranslationUnit};
 use nv_code::dataflow::cancels_products;
 use nv_code::{PtxModule, PtxasLog};
@@ -64,8 +65,8 @@ impl Original {
         Self { ptx: canonical(&artifacts.ptx), inner_lengths, has_local_memory, launches }
     }
 
-    fn launches(&self, kernel: &str) -> &[SourceLaunch] {
-        self.launches.get(kernel).map_or(&[], Vec::as_slice)
+    fn outside<'a>(&'a self, kernel: &str, cancel: &'a AtomicBool) -> Outside<'a> {
+        Outside { launches: self.launches.get(kernel).map_or(&[], Vec::as_slice), cancel: Some(cancel) }
     }
 
     /// The length of the shortest array within a variable of a kernel, or of a function that may be inlined into it.
@@ -93,9 +94,15 @@ impl Comparer {
         self.originals.lock().ok()?.get(&name(unit, target)).cloned()
     }
 
-    /// Compares the results of a unit's functions before and after the edits of an overlay.
-    pub fn results(&self, before: &Original, after: &str, overlay: &Overlay<'_>) -> Results {
-        self.results_on(before, after, (&overlay.threads, overlay.may_alias))
+    /// Compares the results of a unit's functions before and after the edits of an overlay. `None` if that was cancelled.
+    pub fn results(
+        &self,
+        before: &Original,
+        after: &str,
+        overlay: &Overlay<'_>,
+        cancel: &AtomicBool,
+    ) -> Option<Results> {
+        self.results_on(before, after, (&overlay.threads, overlay.may_alias), cancel)
     }
 
     /// By kernel, the block size that the edits rely on, and whether pointers may lead to the same memory.
@@ -104,7 +111,8 @@ impl Comparer {
         before: &Original,
         after: &str,
         (threads, may_alias): (&BTreeMap<String, u32>, bool),
-    ) -> Results {
+        cancel: &AtomicBool,
+    ) -> Option<Results> {
         let after = canonical(after);
         let mut hasher = hasher_of(&[&before.ptx, &after]);
         hasher.update(format!("{:?}", before.launches).as_bytes());
@@ -117,17 +125,20 @@ impl Comparer {
         });
         let key = hasher.finalize();
         if let Some(known) = self.known.lock().ok().and_then(|known| known.get(&key).cloned()) {
-            return known;
+            return Some(known);
         }
-        let results = compared(before, &after, (threads, may_alias));
+        let results = compared(before, &after, (threads, may_alias), cancel);
+        if cancel.load(Ordering::Relaxed) {
+            return None;
+        }
         if let Ok(mut known) = self.known.lock() {
             known.insert(key, results.clone());
         }
-        results
+        Some(results)
     }
 
-    /// What the kernels with local memory of a unit without edits execute.
-    pub fn alone(&self, original: &Original) -> BTreeMap<String, Counts> {
+    /// What the kernels with local memory of a unit without edits execute. `None` if that was cancelled.
+    pub fn alone(&self, original: &Original, cancel: &AtomicBool) -> Option<BTreeMap<String, Counts>> {
         let mut hasher = hasher_of(&[&original.ptx]);
         hasher.update(format!("{:?}", original.launches).as_bytes());
         original.has_local_memory.iter().for_each(|kernel| {
@@ -135,19 +146,25 @@ impl Comparer {
         });
         let key = hasher.finalize();
         if let Some(known) = self.alone.lock().ok().and_then(|known| known.get(&key).cloned()) {
-            return known;
+            return Some(known);
         }
         let kernels = original.has_local_memory.iter().take(MOST_KERNELS);
         let counts: BTreeMap<String, Counts> = match Alone::new(&original.ptx) {
             Some(alone) => kernels
-                .filter_map(|name| Some((name.clone(), alone.counts(name, Terms::default(), original.launches(name))?)))
+                .filter_map(|name| {
+                    let outside = original.outside(name, cancel);
+                    Some((name.clone(), alone.counts(name, Terms::default(), outside)?))
+                })
                 .collect(),
             None => BTreeMap::new(),
         };
+        if cancel.load(Ordering::Relaxed) {
+            return None;
+        }
         if let Ok(mut known) = self.alone.lock() {
             known.insert(key, counts.clone());
         }
-        counts
+        Some(counts)
     }
 }
 
@@ -177,7 +194,12 @@ fn is_code(line: &str) -> bool {
     !["//", ".loc", ".file", ".target", ".version"].iter().any(|start| line.starts_with(start))
 }
 
-fn compared(before: &Original, after: &str, (threads, may_alias): (&BTreeMap<String, u32>, bool)) -> Results {
+fn compared(
+    before: &Original,
+    after: &str,
+    (threads, may_alias): (&BTreeMap<String, u32>, bool),
+    cancel: &AtomicBool,
+) -> Results {
     let mut results = Results::default();
     let Some(versions) = Versions::new(&before.ptx, after) else { return results };
     let mut kernels: Vec<&str> = versions.kernels().collect();
@@ -191,7 +213,7 @@ fn compared(before: &Original, after: &str, (threads, may_alias): (&BTreeMap<Str
             0..MOST_KERNELS => {
                 let inner_length = before.inner_length(kernel, &all);
                 let terms = Terms { threads: threads.get(kernel).copied(), inner_length, may_alias };
-                versions.compare_launched(kernel, terms, before.launches(kernel))
+                versions.compare_launched(kernel, terms, before.outside(kernel, cancel))
             }
             _ => Compared::without_counts(Comparison::NotCompared { why: "too many kernels".to_string() }),
         };
@@ -265,7 +287,11 @@ mod tests {
 
     fn results(after: &str) -> Results {
         let original = Original { ptx: KERNEL.to_string(), ..Original::default() };
-        Comparer::default().results_on(&original, after, (&BTreeMap::new(), true))
+        compare_once(&original, after, &AtomicBool::new(false)).unwrap()
+    }
+
+    fn compare_once(original: &Original, after: &str, cancel: &AtomicBool) -> Option<Results> {
+        Comparer::default().results_on(original, after, (&BTreeMap::new(), true), cancel)
     }
 
     fn result(after: &str) -> Comparison {
@@ -290,8 +316,18 @@ mod tests {
         let launches = BTreeMap::from([("k".to_string(), vec![launch])]);
         let original = Original { ptx: KERNEL.to_string(), launches, ..Original::default() };
         let after = KERNEL.replace("mul.lo.s32 %r1, %r1, 3", "add.s32 %r3, %r1, %r1;\nadd.s32 %r1, %r3, %r1");
-        let counts = Comparer::default().results_on(&original, &after, (&BTreeMap::new(), true)).executed["k"].after;
+        let counts = compare_once(&original, &after, &AtomicBool::new(false)).unwrap().executed["k"].after;
         assert!(counts.is_launched && counts.grid == 9 && counts.threads() == Some(64), "{counts:?}");
+    }
+
+    #[test]
+    fn a_cancelled_comparison_says_nothing() {
+        let original = Original { ptx: KERNEL.to_string(), ..Original::default() };
+        let after = KERNEL.replace("%r1, 3", "%r1, 5");
+        assert!(compare_once(&original, &after, &AtomicBool::new(true)).is_none());
+        let comparer = Comparer::default();
+        assert_eq!(comparer.alone(&original, &AtomicBool::new(true)), None);
+        assert!(comparer.alone(&original, &AtomicBool::new(false)).is_some());
     }
 
     #[test]
@@ -305,6 +341,7 @@ mod tests {
                 after: Default::default(),
                 results,
                 speedup: None,
+                local_share: None,
                 measured: None,
                 block_limit: None,
             }],

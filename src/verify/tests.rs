@@ -1,6 +1,7 @@
 //! An edit that computes something else, from the suggestion to what the run counts.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use cuda_toolkit::{Toolkit, Version};
@@ -22,6 +23,8 @@ const TEXT: &str = "__global__ void k(int *out, int n) { out[threadIdx.x] = n * 
 /// Edits with this comment take 72 registers.
 const IN_REGISTERS: &str = "/* in registers */";
 
+static NOT_CANCELLED: AtomicBool = AtomicBool::new(false);
+
 /// Compiles texts as a compiler would: a factor of 3 is spelled as two additions.
 struct Compiler {
     comparer: Comparer,
@@ -31,13 +34,16 @@ struct Compiler {
 impl OverlaySource for Compiler {
     fn measure(&self, overlay: &Overlay<'_>, _: &Target) -> Result<Measured, Box<Failure>> {
         if overlay.is_original() {
-            return Ok(Measured { alone: self.comparer.alone(&self.original), ..Measured::default() });
+            return Ok(Measured {
+                alone: self.comparer.alone(&self.original, &NOT_CANCELLED).unwrap(),
+                ..Measured::default()
+            });
         }
         let is_right = overlay.texts().iter().any(|(_, text)| text.contains("n + n + n"));
         let more = if is_right { "add.s32 %r3, %r3, %r1;\n" } else { "" };
         let sum = format!("add.s32 %r3, %r1, %r1;\n{more}mov.u32 %r1, %r3");
         let ptx = PTX.replace("mul.lo.s32 %r1, %r1, 3", &sum);
-        let results = self.comparer.results(&self.original, &ptx, overlay);
+        let results = self.comparer.results(&self.original, &ptx, overlay, &NOT_CANCELLED).unwrap();
         let mut after = Measured { results: results.functions, ..measured(0) };
         if overlay.texts().iter().any(|(_, text)| text.contains(IN_REGISTERS)) {
             after.functions.values_mut().for_each(|function| function.usage.registers = 72);

@@ -21,6 +21,7 @@ use cargo_lmem::compile::{CompileError, Compiler, Failure, HeaderIndex, Steps, T
 use cargo_lmem::verify::{Comparer, Measured, Overlay, OverlaySource};
 use cuda_toolkit::{Library, Request, Toolkit};
 use lmem_base::version::Version;
+use lmem_compare::estimate::COUNTING;
 use lmem_unit::{Artifacts, AsCompiled, CompilerMessage, FrontEnd, TranslationUnit, UnitCode};
 
 use super::archive::{self, Files};
@@ -235,9 +236,20 @@ type Overlays = BTreeMap<String, Option<Measured>>;
 
 const SUGGESTIONS: &str = "suggestions.json";
 
+/// The content of `suggestions.json`.
+#[derive(Default, Deserialize)]
+struct Suggestions {
+    /// [`COUNTING`] of the comparison that they are from.
+    counting: u32,
+    units: Overlays,
+}
+
+/// Of a comparison that counts otherwise, only what no compiler accepted.
 fn read_overlays(recorded: &Path) -> Overlays {
     let text = fs_err::read_to_string(recorded.join(SUGGESTIONS)).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
+    let Suggestions { counting, mut units } = serde_json::from_str(&text).unwrap_or_default();
+    units.retain(|_, measured| counting == COUNTING || measured.is_none());
+    units
 }
 
 /// The unit, the architecture, and a hash of everything that the compiler reads. The indentation and the comments of an
@@ -337,14 +349,14 @@ pub fn renew_overlays(names: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// JSON with one line per entry, so that diffs are easy to read.
+/// [`Suggestions`] as JSON with one line per entry, so that diffs are easy to read.
 fn one_line_each(overlays: &Overlays) -> Result<String, Problem> {
     let line = |(key, measured): (&String, &Option<Measured>)| -> Result<String, Problem> {
         let measured = serde_json::to_string(measured).map_err(|error| error.to_string())?;
         Ok(format!("\"{key}\":{measured}"))
     };
     let lines: Vec<String> = overlays.iter().map(line).collect::<Result<_, _>>()?;
-    Ok(format!("{{\n{}\n}}\n", lines.join(",\n")))
+    Ok(format!("{{\"counting\":{COUNTING},\"units\":{{\n{}\n}}}}\n", lines.join(",\n")))
 }
 
 /// Compiles test crates and records the outputs: all crates for `1`, otherwise those named, separated by commas.

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use lmem_compare::{Alone, Terms, Versions};
+use lmem_compare::{Alone, Outside, Terms, Versions};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -18,7 +18,7 @@ fn main() {
         let compared = versions.compare(kernel, Terms { threads, ..Terms::default() });
         println!("{:7.1} ms {kernel}: {}", start.elapsed().as_secs_f64() * 1e3, compared.results);
         let start = Instant::now();
-        let counts = Alone::new(&before).and_then(|alone| alone.counts(kernel, Terms::default(), &[]));
+        let counts = Alone::new(&before).and_then(|alone| alone.counts(kernel, Terms::default(), Outside::default()));
         println!("{:7.1} ms alone {counts:?}", start.elapsed().as_secs_f64() * 1e3);
         if let Some(executed) = compared.executed {
             println!("  before {:?}\n  after  {:?}", executed.before, executed.after);

@@ -6,7 +6,7 @@ use ptx_syntax::Module;
 use crate::estimate::Counts;
 use crate::reach::Reach;
 use crate::search::{self, Search};
-use crate::{SourceLaunch, Terms};
+use crate::{Outside, Terms};
 
 /// A unit's PTX without edits.
 #[derive(Debug)]
@@ -22,12 +22,11 @@ impl Alone {
 
     /// What a kernel executes in a launch that reaches its local memory. `None` if no launch is valid, or the kernel
     /// has an instruction that cannot be run.
-    pub fn counts(&self, kernel: &str, terms: Terms, launches: &[SourceLaunch]) -> Option<Counts> {
+    pub fn counts(&self, kernel: &str, terms: Terms, outside: Outside<'_>) -> Option<Counts> {
         let program = Program::new(&self.module, kernel).ok()?;
         let reach = Reach::of_local_memory(&self.module, &program);
-        search::alone(
-            Search::new([&self.module, &self.module], &program, &program, terms).reaching(reach).launched(launches),
-        )
+        let search = Search::new([&self.module, &self.module], &program, &program, terms);
+        search::alone(search.reaching(reach).within(outside))
     }
 }
 
@@ -66,7 +65,7 @@ ret;
 ";
 
     fn counts(ptx: &str) -> Option<Counts> {
-        Alone::new(ptx).unwrap().counts("guarded", Terms::default(), &[])
+        Alone::new(ptx).unwrap().counts("guarded", Terms::default(), Outside::default())
     }
 
     #[test]

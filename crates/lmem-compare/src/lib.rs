@@ -34,6 +34,7 @@ mod same;
 mod search;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
 
 use estimate::Executed;
 use lmem_base::diagnostic::Comparison;
@@ -56,6 +57,15 @@ impl Compared {
     pub fn without_counts(results: Comparison) -> Self {
         Self { results, executed: None }
     }
+}
+
+/// What surrounds a comparison.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Outside<'a> {
+    /// Launches of the kernel in the source.
+    pub launches: &'a [SourceLaunch],
+    /// Once it is set, no further launch is run, and what is returned means nothing.
+    pub cancel: Option<&'a AtomicBool>,
 }
 
 /// Both versions of a unit's PTX. Names must be equal in both; the caller has to remove hashes of file names.
@@ -87,11 +97,11 @@ impl Versions {
 
     /// Compares both versions of a kernel.
     pub fn compare(&self, kernel: &str, terms: Terms) -> Compared {
-        self.compare_launched(kernel, terms, &[])
+        self.compare_launched(kernel, terms, Outside::default())
     }
 
     /// The same; what both execute is counted in one of the program's own launches, if one is known.
-    pub fn compare_launched(&self, kernel: &str, terms: Terms, launches: &[SourceLaunch]) -> Compared {
+    pub fn compare_launched(&self, kernel: &str, terms: Terms, outside: Outside<'_>) -> Compared {
         let not_compared = |why: &str| Compared::without_counts(Comparison::NotCompared { why: why.to_string() });
         let programs = (Program::new(&self.before, kernel), Program::new(&self.after, kernel));
         let (Ok(before), Ok(after)) = programs else { return not_compared("the kernel cannot be read") };
@@ -106,7 +116,7 @@ impl Versions {
         if reads_clock(&self.before, &before) || reads_clock(&self.after, &after) {
             return not_compared("`%clock`");
         }
-        search::run(Search::new([&self.before, &self.after], &before, &after, terms).launched(launches))
+        search::run(Search::new([&self.before, &self.after], &before, &after, terms).within(outside))
     }
 
     /// A launch of a kernel that is large enough to be timed on a GPU.

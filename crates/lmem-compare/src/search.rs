@@ -18,12 +18,12 @@ mod shape;
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
 
 use lmem_base::diagnostic::Comparison;
 use ptx_machine::{End, Origin, Program};
 use ptx_syntax::Module;
 
-use crate::Compared;
 use crate::constants::Constants;
 use crate::difference::Difference;
 use crate::draw::Elements;
@@ -31,6 +31,7 @@ use crate::estimate::{Counts, Executed};
 use crate::parameters::Parameters;
 use crate::reach::Reach;
 use crate::recipe::{Recipe, Rest, Spread};
+use crate::{Compared, Outside};
 
 pub(crate) use large::large_launch;
 pub use large::{Buffer, LargeLaunch, Pointer};
@@ -88,8 +89,7 @@ pub(crate) struct Search<'a> {
     constants: Rc<Constants>,
     reach: Reach,
     terms: Terms,
-    /// Launches of the kernel in the source.
-    launches: &'a [SourceLaunch],
+    outside: Outside<'a>,
     shape: Shape,
     /// Warp instructions executed so far.
     work: u64,
@@ -158,7 +158,7 @@ impl<'a> Search<'a> {
             constants: Rc::new(Constants::of(modules[0], before)),
             reach: Reach::new(modules, before, after),
             terms,
-            launches: &[],
+            outside: Outside::default(),
             shape,
             work: 0,
             unreached: 0,
@@ -183,9 +183,9 @@ impl<'a> Search<'a> {
         Self { reach, ..self }
     }
 
-    /// Counts what the program's own launches execute.
-    pub fn launched(self, launches: &'a [SourceLaunch]) -> Self {
-        Self { launches, ..self }
+    /// Counts what the program's own launches execute, and runs until it is cancelled.
+    pub fn within(self, outside: Outside<'a>) -> Self {
+        Self { outside, ..self }
     }
 }
 
@@ -310,12 +310,18 @@ impl Search<'_> {
         let (module, program) = (self.modules[version], [self.before, self.after][version]);
         let (mut launch, mut memory) = self.prepared(&counted.recipe, elements);
         launch.limits.count_accesses = true;
-        launch.limits.warp_instructions = LAUNCH_LIMIT * HOPELESS;
+        launch.limits.warp_instructions = self.unless_cancelled(LAUNCH_LIMIT * HOPELESS);
         let outcome = program.run(&launch, &mut memory);
         let counts = Counts::of(module, program, &launch, &outcome);
         let block_warps = counted.threads.map_or(counts.block_warps, |threads| threads.div_ceil(32));
         let counts = Counts { grid: counted.blocks, is_launched: counted.is_launched, block_warps, ..counts };
         (outcome.end == End::Completed).then_some(counts)
+    }
+
+    /// The limit of a launch: none of its instructions is executed once the search is cancelled.
+    fn unless_cancelled(&self, limit: u64) -> u64 {
+        let is_cancelled = self.outside.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
+        if is_cancelled { 0 } else { limit }
     }
 
     /// A description of a launch and its result.

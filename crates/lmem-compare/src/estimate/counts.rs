@@ -4,8 +4,14 @@ use std::collections::HashMap;
 
 use lmem_base::gpu::WARP;
 use ptx_machine::{Launch, Outcome, Program};
-use ptx_syntax::{Function, Graph, Instruction, Modifier, Module, Opcode, Reg, Space, Type};
+use ptx_syntax::{Function, Graph, Instruction, Module, Opcode, Reg, Space};
 use serde::{Deserialize, Serialize};
+
+use super::machine_code::{Pipe, Wide, pipe, special};
+
+/// The version of what is counted, and in which launches. Counts on record are of one version: those of another would be
+/// estimated as if they were of this one.
+pub const COUNTING: u32 = 1;
 
 /// The counts of both versions of a kernel in the same launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +79,9 @@ pub struct Counts {
     /// Distinct lines of local memory that warps touch, summed; the rest of a frame takes no cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub touched_lines: u64,
+    /// Of `stored_lines`, those of stores that a single thread of a warp executes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lone_lines: u64,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -109,6 +118,9 @@ impl Counts {
                         counts.local_accesses += access.warps;
                         if instruction.opcode() == Opcode::St {
                             counts.stored_lines += access.sectors;
+                            if access.threads == access.warps {
+                                counts.lone_lines += access.sectors;
+                            }
                         }
                     }
                     Space::Shared => counts.shared_passes += access.passes,
@@ -144,9 +156,11 @@ impl Counts {
                 let Some(function) = module.functions.iter().find(|function| &*function.name == name) else {
                     return Vec::new();
                 };
+                let wide = Wide::of(function);
                 let bodies = Graph::new(function).blocks.into_iter();
                 let body = |start: u32, end: u32| function.instructions.get(start as usize..end as usize);
-                bodies.map(|block| body(block.start, block.end).map(Chain::of).unwrap_or_default()).collect()
+                let chain = |body| Chain::of(body, &wide);
+                bodies.map(|block| body(block.start, block.end).map(chain).unwrap_or_default()).collect()
             })
             .collect();
         let mut slowest: HashMap<u32, Chain> = HashMap::new();
@@ -172,14 +186,15 @@ impl Counts {
 
     /// Adds the instructions of a function, whose blocks were executed so many times by warps.
     fn add_instructions(&mut self, function: &Function, times: &[u64]) {
+        let wide = Wide::of(function);
         for (block, times) in Graph::new(function).blocks.iter().zip(times) {
             let Some(body) = function.instructions.get(block.start as usize..block.end as usize) else { continue };
-            let Chain { cycles, loads, local } = Chain::of(body);
+            let Chain { cycles, loads, local } = Chain::of(body, &wide);
             self.chain += times * cycles;
             self.load_depth += times * loads;
             self.local_depth += times * local;
             for instruction in body {
-                let slots = slots(instruction);
+                let slots = wide.slots(instruction);
                 self.code += slots;
                 self.issued += times * slots;
                 self.special += times * special(instruction);
@@ -199,105 +214,6 @@ impl Counts {
     }
 }
 
-/// Machine instructions that an instruction of PTX becomes, in tenths. Copies, conversions of addresses and loads of
-/// parameters mostly vanish; a division becomes a sequence, a call has its moves.
-fn slots(instruction: &Instruction) -> u64 {
-    let is_exact = !instruction.form.has(Modifier::Approx);
-    match (instruction.opcode(), instruction.form.ty()) {
-        (Opcode::Mov | Opcode::Cvta, _) => 2,
-        (Opcode::Ld, _) if instruction.form.space() == Space::Param => 2,
-        (Opcode::Cvt, _) => 7,
-        (Opcode::Sqrt | Opcode::Rcp | Opcode::Rsqrt, Some(Type::F32)) if is_exact => 80,
-        (Opcode::Div, Some(Type::F32)) if !is_exact => 20,
-        (Opcode::Rem | Opcode::Div, _) => 120,
-        (Opcode::Call | Opcode::Ret, _) => 30,
-        _ => 10,
-    }
-}
-
-/// Issue slots of the special function unit, in tenths. Divisions of integers begin with a reciprocal, too.
-fn special(instruction: &Instruction) -> u64 {
-    match instruction.opcode() {
-        Opcode::Sin | Opcode::Cos | Opcode::Ex2 | Opcode::Lg2 | Opcode::Tanh => 10,
-        Opcode::Sqrt | Opcode::Rsqrt | Opcode::Rcp | Opcode::Div | Opcode::Rem => 10,
-        _ => 0,
-    }
-}
-
-enum Pipe {
-    Integer,
-    /// Multiplications of integers.
-    Multiply,
-    Float,
-    Double,
-    Other,
-}
-
-/// The pipe that executes an instruction: table of throughputs of native arithmetic instructions, CUDA C++ programming
-/// guide.
-fn pipe(instruction: &Instruction) -> Pipe {
-    let ty = instruction.form.ty();
-    match instruction.opcode() {
-        Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Mad | Opcode::Fma | Opcode::Neg | Opcode::Abs
-            if ty == Some(Type::F32) =>
-        {
-            Pipe::Float
-        }
-        Opcode::Add
-        | Opcode::Sub
-        | Opcode::Mul
-        | Opcode::Mad
-        | Opcode::Fma
-        | Opcode::Div
-        | Opcode::Setp
-        | Opcode::Min
-        | Opcode::Max
-        | Opcode::Cvt
-            if ty == Some(Type::F64) =>
-        {
-            Pipe::Double
-        }
-        Opcode::Mul | Opcode::Mad => Pipe::Multiply,
-        Opcode::Add
-        | Opcode::Sub
-        | Opcode::Fma
-        | Opcode::Neg
-        | Opcode::Abs
-        | Opcode::Selp
-        | Opcode::Setp
-        | Opcode::Slct
-        | Opcode::Set
-        | Opcode::Min
-        | Opcode::Max
-        | Opcode::And
-        | Opcode::Or
-        | Opcode::Xor
-        | Opcode::Not
-        | Opcode::Lop3
-        | Opcode::Shl
-        | Opcode::Shr
-        | Opcode::Shf
-        | Opcode::Cvt
-        | Opcode::Prmt => Pipe::Integer,
-        _ => Pipe::Other,
-    }
-}
-
-/// Cycles until the result of an instruction can be used, in tenths. From published microbenchmarks: 4 to 5 cycles for
-/// arithmetic, 24 for shared memory, 34 for a hit in the L1 cache.
-fn latency(instruction: &Instruction) -> u64 {
-    match (instruction.opcode(), instruction.form.space()) {
-        (Opcode::Mov | Opcode::Cvta, _) | (Opcode::Ld, Space::Param) => 0,
-        (Opcode::Ld, Space::Shared) => 240,
-        (Opcode::Ld, _) => 340,
-        (Opcode::Rem | Opcode::Div, _) => 540,
-        (Opcode::Cvt, _) => 60,
-        (Opcode::Bra, _) => 80,
-        (Opcode::Call | Opcode::Ret, _) => 250,
-        _ => 45,
-    }
-}
-
 /// The longest chain of dependent instructions of a block, and of loads in it. A load waits for the last store to its space, as what is
 /// stored to local memory is mostly read back.
 #[derive(Debug, Clone, Copy, Default)]
@@ -311,7 +227,7 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    fn of(body: &[Instruction]) -> Self {
+    fn of(body: &[Instruction], wide: &Wide) -> Self {
         let mut ready: HashMap<Reg, Self> = HashMap::new();
         let mut stored: HashMap<Space, Self> = HashMap::new();
         let mut longest = Self::default();
@@ -327,7 +243,7 @@ impl Chain {
                     _ => end.loads += 1,
                 }
             }
-            end.cycles += latency(instruction);
+            end.cycles += wide.latency(instruction);
             if instruction.opcode() == Opcode::St {
                 stored.insert(space, end);
             }

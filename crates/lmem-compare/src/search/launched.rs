@@ -53,7 +53,7 @@ impl Search<'_> {
         // A launch does not tell which instance of a template it is of: one that fails is of another.
         let most = [self.before, self.after].map(|program| program.kernel().max_thread_count().unwrap_or(1024));
         let fits = |launch: &&SourceLaunch| most.iter().all(|most| launch.threads() <= u64::from(*most));
-        let mut launches: Vec<SourceLaunch> = self.launches.iter().filter(fits).cloned().collect();
+        let mut launches: Vec<SourceLaunch> = self.outside.launches.iter().filter(fits).cloned().collect();
         launches.sort_by_key(|launch| Reverse(launch.blocks().max(1).saturating_mul(launch.threads())));
         self.work = 0;
         let found = launches.iter().take(LAUNCHES).find_map(|launch| self.accepted(launch));
@@ -111,8 +111,8 @@ impl Search<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::Executed;
-    use crate::{Terms, Versions};
+    use crate::estimate::{COUNTING, Counts, Executed};
+    use crate::{Outside, Terms, Versions};
 
     /// `if (threadIdx.x == 0) for (i < n) out[…] = …`, with a product of 3 or a sum of three.
     fn kernel(product: &str) -> String {
@@ -129,7 +129,7 @@ mod tests {
     fn executed(launches: &[SourceLaunch]) -> Executed {
         let after = kernel("add.s32 %r5, %r3, %r3;\nadd.s32 %r4, %r5, %r3;");
         let versions = Versions::new(&kernel("mul.lo.s32 %r4, %r3, 3;"), &after).unwrap();
-        versions.compare_launched("k", Terms::default(), launches).executed.unwrap()
+        versions.compare_launched("k", Terms::default(), Outside { launches, ..Outside::default() }).executed.unwrap()
     }
 
     fn launch(grid: Option<[u32; 3]>, argument: Option<i64>) -> SourceLaunch {
@@ -143,6 +143,28 @@ mod tests {
         // Two blocks are run, and one warp of each stores.
         assert_eq!((counts.warps, counts.global_accesses), (6, 2 * 37));
         assert_eq!(counts.threads(), Some(96));
+    }
+
+    /// What is counted otherwise is another version of [`COUNTING`], so that no record mixes both.
+    #[test]
+    fn counts_are_those_of_their_version() {
+        let counts = executed(&[launch(Some([50, 2, 1]), Some(37))]).after;
+        let expected = Counts {
+            warps: 6,
+            issued: 7108,
+            integer: 4520,
+            code: 148,
+            chain: 22_240,
+            global_accesses: 74,
+            missed_lines: 2,
+            multiplied: 740,
+            grid: 100,
+            is_launched: true,
+            block_warps: 3,
+            slowest_chain: 62_220,
+            ..Counts::default()
+        };
+        assert_eq!((COUNTING, counts), (1, expected));
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Search<'_> {
     /// both operands of a condition before they know which one counts.
     pub(super) fn ignores_unwritten(&mut self, recipe: &Recipe, elements: &Elements, ran: &Ran) -> bool {
         let (mut launch, mut memory) = self.prepared(recipe, elements);
-        launch.limits.warp_instructions = LAUNCH_LIMIT;
+        launch.limits.warp_instructions = self.unless_cancelled(LAUNCH_LIMIT);
         launch.limits.unwritten = !launch.limits.unwritten;
         launch.limits.unset = !launch.limits.unset;
         let outcome = self.before.run(&launch, &mut memory);
@@ -67,7 +67,7 @@ impl Search<'_> {
         reversed: bool,
     ) -> Ran {
         let (mut launch, mut memory) = self.prepared(recipe, elements);
-        launch.limits.warp_instructions = limit;
+        launch.limits.warp_instructions = self.unless_cancelled(limit);
         launch.limits.turn = turn;
         launch.limits.reversed = reversed;
         if reversed {
