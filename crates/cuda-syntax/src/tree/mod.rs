@@ -20,6 +20,7 @@ mod functions;
 mod head_macro;
 pub mod line_marks;
 mod line_syntax;
+mod list_directives;
 mod loops;
 mod meaning;
 mod mentions;

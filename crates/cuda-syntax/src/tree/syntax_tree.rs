@@ -19,6 +19,7 @@ use lmem_unit::{
 
 use crate::tree::attributes::{blanked, unparsed_attributes};
 use crate::tree::line_marks::LineMarks;
+use crate::tree::list_directives::definitions_in_lists;
 use crate::tree::mentions::Mention;
 use crate::tree::place::{Places, PlacesKey};
 use crate::tree::{CallSyntax, Memory, base_name};
@@ -45,6 +46,8 @@ impl SyntaxTree {
         let mut parser = Parser::new();
         tree.attributes = unparsed_attributes(tree.text.as_str(), &tree.compiled);
         let parsed = blanked(tree.text.as_str(), &tree.attributes);
+        let definitions = definitions_in_lists(&parsed);
+        let parsed = blanked(&parsed, &definitions);
         let parsed = without_pragmas_within_statements(&parsed);
         let parsed = parser.set_language(language()).ok().and_then(|()| parser.parse(parsed.as_ref(), None));
         tree.nodes = parsed.map(|parsed| Nodes::of(&parsed));

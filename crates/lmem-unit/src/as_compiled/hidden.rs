@@ -1,7 +1,8 @@
-//! Statements that macros hide.
+//! Statements and items of lists that macros hide.
 //!
 //! `STEP();` may become a declaration and three assignments: nothing that a reader of the text sees. An edit elsewhere in the
-//! function need not understand them, as long as they share no name with it and cannot jump.
+//! function need not understand them, as long as they share no name with it and cannot jump. `{COLOURS(X)}` may become any
+//! number of values: how many elements that variable has, is not seen, so that its name is hidden too.
 
 use std::ops::Range;
 
@@ -25,23 +26,42 @@ const JUMPS: [&str; 13] = [
     "try",
 ];
 
+/// What a macro hides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hidden<'t> {
+    /// As written; of a list, the declaration up to it, too.
+    pub own: [&'t str; 2],
+    pub compiled: &'t str,
+}
+
 impl CompiledText {
-    /// The differences of a range that are not faithful, where each is a statement of a block, as written and as compiled;
+    /// The differences of a range that are not faithful, where each is a statement of a block or all of a list of values;
     /// `None` where one is anything else. Who edits the range must share no name with them.
-    pub fn hidden_statements(&self, text: &str, range: &Range<usize>) -> Option<Vec<&Difference>> {
-        let mut hidden = Vec::new();
+    pub fn hidden_statements<'t>(&'t self, text: &'t str, range: &Range<usize>) -> Option<Vec<Hidden<'t>>> {
+        let (mut hidden, mut found, mut places) = (Vec::new(), Vec::new(), None);
         for difference in self.within(range)? {
             let is_inside = range.start <= difference.start && difference.end <= range.end;
-            match text.get(difference.start..difference.end).filter(|_| is_inside) {
-                Some(own) if super::Expansion::of(own, &difference.compiled).is_faithful() => {}
-                // A name alone looks like no call, which may do anything.
-                Some(own) if own.ends_with(')') && is_complete(&difference.compiled) => hidden.push(difference),
-                _ => return None,
+            let own = text.get(difference.start..difference.end).filter(|_| is_inside)?;
+            if super::Expansion::of(own, &difference.compiled).is_faithful() {
+                continue;
             }
+            let before = match text.get(range.clone()) {
+                // A name alone looks like no call, which may do anything.
+                _ if !own.ends_with(')') => return None,
+                Some(all) if are_values(&difference.compiled) => {
+                    let places = places.get_or_insert_with(|| tokens(all));
+                    list_before(difference, places, all, range.start)
+                }
+                _ => None,
+            };
+            if before.is_none() {
+                hidden.push(Some(difference).filter(|it| is_complete(&it.compiled))?);
+            }
+            found.push(Hidden { own: [before.unwrap_or(""), own], compiled: &difference.compiled });
         }
         let places = if hidden.is_empty() { Vec::new() } else { tokens(text.get(range.clone())?) };
         let are_statements = stand_alone(&hidden, &places, text.get(range.clone())?, range.start);
-        are_statements.then_some(hidden)
+        are_statements.then_some(found)
     }
 }
 
@@ -50,10 +70,46 @@ const ENDS: [&str; 8] = ["__assert", "__bar", "__brkpt", "__trap", "abort", "arr
 /// Instructions that jump, or in which threads meet or end.
 const INSTRUCTIONS: [&str; 8] = ["bar.", "bra", "exit", "match.", "redux", "shfl", "trap", "vote"];
 
+/// Operators that write to what is before or behind them.
+const WRITES: [&str; 13] = ["=", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="];
+
+/// Whether compiled tokens are values of a list, without a statement or an assignment.
+fn are_values(compiled: &str) -> bool {
+    let all = tokens(compiled);
+    let is_value = |token: &Token| {
+        let word = &compiled[token.range.clone()];
+        word != ";" && !WRITES.contains(&word)
+    };
+    !all.is_empty() && all.iter().all(is_value) && is_balanced(&all, compiled)
+}
+
+/// The statement up to a list, `const Rgb palette[] = `, if a difference is all that the list has in it.
+fn list_before<'t>(difference: &Difference, places: &[Token], text: &'t str, start: usize) -> Option<&'t str> {
+    let all: Vec<&Token> = places.iter().filter(|token| token.kind != TokenKind::Directive).collect();
+    let first = all.iter().position(|token| start + token.range.start == difference.start)?;
+    let behind = all.iter().position(|token| start + token.range.start >= difference.end)?;
+    let word = |at: usize| all.get(at).map_or("", |token| &text[token.range.clone()]);
+    let back = |steps: usize| first.checked_sub(steps).map_or("", word);
+    if back(1) != "{" || back(2) != "=" || word(behind) != "}" || word(behind + 1) != ";" {
+        return None;
+    }
+    let is_end = |token: &&&Token| matches!(&text[token.range.clone()], ";" | "{" | "}");
+    let end = all[..first - 1].iter().rev().find(is_end)?.range.end;
+    Some(text.get(end..all[first - 1].range.start)?.trim())
+}
+
 /// Whether compiled tokens are whole statements that end where they end.
 fn is_complete(compiled: &str) -> bool {
-    let mut open = Vec::new();
     let all = tokens(compiled);
+    // `for (…)` would have the next statement as its body; `x = 1 +` its operand.
+    let last = all.last().map(|token| &compiled[token.range.clone()]);
+    let ends = last.is_none_or(|last| matches!(last, ";" | "}")) || is_expression(&all, compiled);
+    ends && is_balanced(&all, compiled)
+}
+
+/// Whether all brackets that tokens open are closed, and nothing in them jumps or asks other threads.
+fn is_balanced(all: &[Token], compiled: &str) -> bool {
+    let mut open = Vec::new();
     let is_fit = all.iter().all(|token| match (token.kind, &compiled[token.range.clone()]) {
         (TokenKind::Directive, _) => false,
         (TokenKind::Identifier, word) => {
@@ -69,10 +125,7 @@ fn is_complete(compiled: &str) -> bool {
         (_, "}") => open.pop() == Some("{"),
         _ => true,
     });
-    // `for (…)` would have the next statement as its body; `x = 1 +` its operand.
-    let last = all.last().map(|token| &compiled[token.range.clone()]);
-    let ends = last.is_none_or(|last| matches!(last, ";" | "}")) || is_expression(&all, compiled);
-    is_fit && open.is_empty() && ends
+    is_fit && open.is_empty()
 }
 
 /// Whether the last statement is an expression or a `do` loop, which the `;` behind the macro ends.
@@ -129,7 +182,36 @@ mod tests {
         let compiled = compiled_string(&text, &[], &|_| true);
         let start = text.rfind("() {").unwrap();
         let found = compiled.hidden_statements(&text, &(start..text.len() - 1))?;
-        Some(found.into_iter().map(|difference| difference.compiled.clone()).collect())
+        Some(
+            found
+                .into_iter()
+                .map(|hidden| format!("{} {}", hidden.own[0], hidden.compiled).trim().to_string())
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn lists_of_values_are_hidden_with_their_variable() {
+        let macros = "#define ALL(X) X(RED, 0xff) X(BLUE, 7)";
+        let list = |inner: &str, use_of: &str| {
+            let body = format!(
+                "{{ int a[4];\n    const Rgb p[] = {{\n#define X(n, v) {inner}\n        {use_of}\n#undef X\n    }};\n a[0] = 1; }}"
+            );
+            hidden(&body, macros)
+        };
+        let found = list("Rgb(v),", "ALL(X)").unwrap();
+        assert_eq!(found, ["const Rgb p[] = Rgb ( 0xff ) , Rgb ( 7 ) ,"]);
+        assert!(list("{v, 1},", "ALL(X)").is_some());
+        // What writes, jumps, meets others, or is a part of the list.
+        for inner in ["Rgb(k++),", "(k = v),", "[&] { k = v; return 1; }(),", "__shfl_sync(v),", "Rgb(v, {", "});"] {
+            assert_eq!(list(inner, "ALL(X)"), None, "{inner}");
+        }
+        for use_of in ["1, ALL(X)", "ALL(X) 1", "{ ALL(X) }", "f(ALL(X))"] {
+            assert_eq!(list("v,", use_of), None, "{use_of}");
+        }
+        assert_eq!(hidden("{ int a[4]; g({ ALL(X) }); }", "#define ALL(X) 1, 2"), None);
+        assert_eq!(hidden("{ int a = { ALL(X) }, b; }", "#define ALL(X) 1, 2"), None);
+        assert_eq!(hidden("{ if (c) { ALL(X) } }", "#define ALL(X) f(), 2"), None);
     }
 
     #[test]

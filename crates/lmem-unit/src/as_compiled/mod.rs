@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use lmem_base::source::normalize;
 
 pub use self::expansion::{Expansion, is_unroll_pragma};
+pub use self::hidden::Hidden;
 pub use self::string_text::compiled_string;
 pub use self::unit::CompiledUnit;
 pub use crate::as_compiled::tokens::{Token, TokenKind, is_word, tokens};

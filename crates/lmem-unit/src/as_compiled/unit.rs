@@ -54,7 +54,7 @@ impl CompiledUnit<'_> {
             _ => self.file(&span.file).signature(span.file.text(), &span.range()),
         }
     }
-    /// Statements that macros hide in a span, each as written and as compiled; `None` where something else is hidden.
+    /// Statements and lists that macros hide in a span, as written and as compiled; `None` where something else is hidden.
     pub fn hidden_statements(&self, span: &Span) -> Option<Vec<(String, String)>> {
         let string;
         let (compiled, text, range) = match &self.unit.code {
@@ -68,7 +68,6 @@ impl CompiledUnit<'_> {
             }
         };
         let found = compiled.hidden_statements(text, &range)?;
-        let both = |it: &super::Difference| Some((text.get(it.start..it.end)?.to_string(), it.compiled.clone()));
-        found.into_iter().map(both).collect()
+        Some(found.into_iter().map(|it| (it.own.join(" "), it.compiled.to_string())).collect())
     }
 }
