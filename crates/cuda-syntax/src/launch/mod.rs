@@ -4,6 +4,7 @@
 //! A block size is known only if every launch of the kernel has a constant one. Advice for too small a block size would
 //! make the other launches fail.
 
+mod hint;
 mod reader;
 mod unseen;
 
@@ -51,6 +52,8 @@ pub struct Launches {
     known: BTreeMap<String, Vec<Launch>>,
     /// Kernels with a launch that is not understood, or whose block size is unknown.
     unknown: BTreeSet<String>,
+    /// The largest constant that an unknown block size may be, by kernel.
+    hints: BTreeMap<String, Option<u32>>,
     /// Dynamic shared memory, the largest of all launches, by kernel. An unknown size counts as the largest.
     dynamic_shared: BTreeMap<String, DynamicShared>,
 }
@@ -138,6 +141,12 @@ impl Launches {
     /// The largest number of block dimensions in known launches.
     pub fn axes(&self, kernel: &str) -> Option<usize> {
         self.known.get(base_name(kernel))?.iter().map(|launch| launch.axes).max()
+    }
+
+    /// The largest block of a kernel that the text mentions, where it does not show all of them.
+    pub fn mentioned(&self, kernel: &str) -> Option<u32> {
+        let hint = self.hints.get(base_name(kernel)).copied().flatten();
+        self.known(kernel).iter().map(|launch| launch.threads).chain(hint).max()
     }
 
     /// The launches of a kernel; `None` if the block size of any of them is unknown.
@@ -274,6 +283,27 @@ mod tests {
         assert_eq!(threads("void h(float* a, int BLOCK) { k<<<1, BLOCK>>>(a, 1); }", "k"), None);
         assert_eq!(threads("template <int BLOCK> void h(float* a) { k<<<1, BLOCK>>>(a, 1); }", "k"), None);
         assert_eq!(threads("void h(float* a) { auto f = [&](int b) { k<<<1, b>>>(a, 1); }; f(3); }", "k"), None);
+    }
+
+    #[test]
+    fn constants_that_a_block_may_be_are_mentioned() {
+        for (host, expected) in [
+            ("void h(float* a) { auto f = [&](int b) { k<<<1, b>>>(a, 1); }; f(384); f(64); }", Some(384)),
+            (
+                "template <int T> void go(float* a) { k<<<1, T>>>(a, 1); }\nvoid h(float* a) { go<128>(a); go<512>(a); }",
+                Some(512),
+            ),
+            ("void run(float* a, int b = 96) { k<<<1, b>>>(a, 1); }\nvoid h(float* a) { run(a); }", Some(96)),
+            ("void h(float* a) { const int s[2] = {96, 320}; for (int b : s) k<<<1, b>>>(a, 1); }", Some(320)),
+            ("void h(float* a) { for (int b : {32, 64}) k<<<1, dim3(b)>>>(a, 1); }", Some(64)),
+            ("void h(float* a, int n) { int b = 64; if (n) b = 128; k<<<1, b>>>(a, 1); }", Some(128)),
+            ("void h(float* a, int n) { k<<<1, n>>>(a, 1); k<<<1, 192>>>(a, 1); }", Some(192)),
+            ("void h(float* a, int n) { k<<<1, n>>>(a, 1); }", None),
+            ("void h(float* a, int n) { int b = n; b *= 2; k<<<1, b>>>(a, 1); }", None),
+            ("void h(float* a) { auto f = [&](int b) { k<<<1, b>>>(a, 1); }; f(4096); }", None),
+        ] {
+            assert_eq!(launches(&format!("{KERNELS}{host}"), &[]).mentioned("k"), expected, "{host}");
+        }
     }
 
     #[test]

@@ -13,11 +13,11 @@ use crate::tree::syntax_tree::SyntaxTree;
 use crate::types;
 
 /// Limit on chains of variables that are initialized with other variables.
-const MAX_STEPS: usize = 8;
+pub(super) const MAX_STEPS: usize = 8;
 
 /// Extents of a block or a grid.
 #[derive(Clone, Copy)]
-struct Extents {
+pub(super) struct Extents {
     each: [i64; 3],
     /// Their product, and the number of dimensions.
     product: i64,
@@ -25,6 +25,10 @@ struct Extents {
 }
 
 impl Extents {
+    pub(super) fn product(self) -> i64 {
+        self.product
+    }
+
     fn counts(self) -> Option<[u32; 3]> {
         let [x, y, z] = self.each.map(|extent| u32::try_from(extent).ok().filter(|extent| *extent > 0));
         Some([x?, y?, z?])
@@ -57,7 +61,12 @@ impl<'a> Reader<'a> {
                     let all = launches.known.entry(kernel.clone()).or_default();
                     all.extend(span.map(|span| Launch { kernel, threads, axes, block, grid, arguments, span }));
                 }
-                None => _ = launches.unknown.insert(kernel.to_string()),
+                None => {
+                    let hint = parts.get(1).and_then(|block| self.hint(*block));
+                    let known = launches.hints.entry(kernel.to_string()).or_default();
+                    *known = hint.max(*known);
+                    launches.unknown.insert(kernel.to_string());
+                }
             }
         }
         let unseen = self.unseen(&nodes, &defined);
@@ -96,7 +105,7 @@ impl<'a> Reader<'a> {
         Some((threads, block.axes, block.counts()?))
     }
 
-    fn product(&self, expression: Node<'a>, steps: usize) -> Option<Extents> {
+    pub(super) fn product(&self, expression: Node<'a>, steps: usize) -> Option<Extents> {
         let steps = steps.checked_sub(1)?;
         match expression.kind() {
             Kind::Identifier => match self.variable(expression, self.tree.slice(expression))? {
@@ -250,7 +259,7 @@ fn body_start(function: Node<'_>) -> usize {
     function.field(Field::Body).map_or(function.start_byte(), |body| body.start_byte())
 }
 
-fn all_nodes(root: Node<'_>) -> Vec<Node<'_>> {
+pub(super) fn all_nodes(root: Node<'_>) -> Vec<Node<'_>> {
     root.descendants().collect()
 }
 
