@@ -38,6 +38,11 @@ pub fn is_reachable(tree: &SyntaxTree, function: Node<'_>, name: &str) -> bool {
     tree.named(function, name).any(|node| hands_out(node) || is_in_lambda(node))
 }
 
+/// Whether the address of a variable is taken in a region, or a reference is bound to it there.
+pub fn is_handed_out(tree: &SyntaxTree, region: Node<'_>, name: &str) -> bool {
+    tree.named(region, name).any(hands_out)
+}
+
 fn hands_out(name: Node<'_>) -> bool {
     let mut node = name;
     while let Some(parent) = node.parent() {

@@ -7,7 +7,7 @@ use cuda_syntax::tree::{DeclarationKind, access_path, enclosing_function, resolv
 use super::body::is_automatic;
 use super::header::{start_before, step};
 use crate::rewrite::facts::integers::{is_int, plain_words};
-use crate::rewrite::facts::steady::{is_reachable, is_steady, keeps_first_value, may_write};
+use crate::rewrite::facts::steady::{is_handed_out, is_reachable, is_steady, keeps_first_value, may_write};
 
 /// Threads of a block.
 const MOST_THREADS: i64 = 1024;
@@ -36,10 +36,12 @@ pub(super) fn open_bound<'t>(
     let constant = |node: Node<'_>| tree.value_of(node);
     let initializer = node.field(Field::Initializer);
     let kind = counter_kind(tree, node, initializer, counter)?;
+    let mut is_alone = true;
     let start = match initializer.map(|initializer| (initializer, initializer.kind())) {
         Some((initializer, Kind::Declaration)) => {
-            let is_alone = initializer.fields(Field::Declarator).count() == 1;
-            initializer.field(Field::Declarator).filter(|_| is_alone)?.field(Field::Value)?
+            // What else the header declares must not begin at another value.
+            is_alone = initializer.fields(Field::Declarator).count() == 1;
+            initializer.field(Field::Declarator)?.field(Field::Value)?
         }
         Some((initializer, Kind::AssignmentExpression)) => {
             initializer.field(Field::Right).filter(|_| is_counter_of_loops(tree, initializer, counter))?
@@ -47,12 +49,13 @@ pub(super) fn open_bound<'t>(
         Some(_) => return None,
         None => start_before(tree, node, counter).filter(|_| is_counter_of(tree, node, counter))?,
     };
-    if may_write(tree, body, counter) {
+    if may_write(tree, body, counter) || is_handed_out(tree, node, counter) {
         return None;
     }
     let Some(update) = node.field(Field::Update) else {
         let is_alike = kind == CounterKind::Int && is_int(tree, start) || is_of_type_of(tree, start, node, counter);
-        let is_fit = is_alike && initializer.is_some() && is_steady_value(tree, start, body, counter);
+        let is_first = initializer.is_some() || is_directly_before(tree, node, start);
+        let is_fit = is_alike && is_alone && is_first && is_steady_value(tree, start, body, counter);
         return (is_fit && is_countdown(tree, condition, counter)).then_some(Bound::Above(start));
     };
     let target = update.field(Field::Argument).or_else(|| update.field(Field::Left))?;
@@ -67,7 +70,7 @@ pub(super) fn open_bound<'t>(
             (is_plain && is_steady_bound(tree, condition, body, counter)).then_some(Bound::Upper)
         }
         // With a larger step, starting at the last index would visit other elements.
-        (-1, None) if kind == CounterKind::Int && initializer.is_some() => {
+        (-1, None) if kind == CounterKind::Int && initializer.is_some() && is_alone => {
             let is_down = condition.kind() == Kind::BinaryExpression
                 && tree.slice(condition.field(Field::Left)?) == counter
                 && matches!(condition.operator()?, ">" | ">=")
@@ -80,8 +83,15 @@ pub(super) fn open_bound<'t>(
     }
 }
 
+/// Whether a loop follows the statement that has a first value directly, so that nothing is written between them.
+fn is_directly_before(tree: &SyntaxTree, node: Node<'_>, start: Node<'_>) -> bool {
+    let before = node.prev_named_sibling().filter(|before| before.byte_range().contains(&start.start_byte()));
+    let declared = before.map(|before| before.fields(Field::Declarator).count());
+    declared.is_some_and(|count| count <= 1) && tree.is_plain(node)
+}
+
 /// `i-- > 0`, `i--`
-fn is_countdown(tree: &SyntaxTree, condition: Node<'_>, counter: &str) -> bool {
+pub(super) fn is_countdown(tree: &SyntaxTree, condition: Node<'_>, counter: &str) -> bool {
     let condition = condition.without_parentheses();
     let (stepped, bound) = match Binary::of(condition) {
         Some(binary) if matches!(binary.operator(), Some(">" | "!=")) => (binary.left(), binary.right()),
@@ -158,7 +168,7 @@ pub(in crate::rewrite) fn rises_from_constant(
 ) -> bool {
     let rises = || {
         let initializer = node.field(Field::Initializer);
-        counter_kind(tree, node, initializer, counter)?;
+        counter_kind(tree, node, initializer, counter).filter(|kind| !matches!(kind, CounterKind::Narrow(_)))?;
         let start = match initializer.map(|initializer| (initializer, initializer.kind())) {
             Some((initializer, Kind::Declaration)) => initializer.field(Field::Declarator)?.field(Field::Value)?,
             Some((initializer, Kind::AssignmentExpression)) => initializer.field(Field::Right)?,
@@ -235,15 +245,33 @@ pub(super) fn is_used_behind(tree: &SyntaxTree, node: Node<'_>, counter: &str) -
     }
 }
 
-/// Types of induction variables that can hold any array index.
+/// Types of induction variables.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CounterKind {
     Int,
     /// Unsigned, or 64 bits wide.
     Other,
+    /// Narrower than an `int`, with its largest value: it wraps around behind that, and arithmetic makes an `int` of it.
+    Narrow(i64),
 }
 
-/// `None` for other types: a narrow integer wraps around, and a floating-point value may skip the bound.
+/// Whether a loop's induction variable, counted up by `step`, does not wrap around before it is `most` or more.
+pub(super) fn reaches(tree: &SyntaxTree, node: Node<'_>, counter: &str, most: Option<i64>, step: i64) -> bool {
+    match counter_kind(tree, node, node.field(Field::Initializer), counter) {
+        Some(CounterKind::Narrow(largest)) => {
+            most.and_then(|most| most.checked_add(step)).is_some_and(|beyond| beyond - 1 <= largest)
+        }
+        kind => kind.is_some(),
+    }
+}
+
+/// Whether a loop's induction variable may wrap around and come back to elements that were visited.
+pub(super) fn may_come_back(tree: &SyntaxTree, node: Node<'_>, counter: &str) -> bool {
+    let kind = counter_kind(tree, node, node.field(Field::Initializer), counter);
+    !matches!(kind, Some(CounterKind::Int | CounterKind::Other))
+}
+
+/// `None` for other types: a floating-point value may skip the bound.
 fn counter_kind(
     tree: &SyntaxTree,
     node: Node<'_>,
@@ -265,6 +293,13 @@ fn counter_kind(
     match text.trim_start_matches("std::") {
         "int" | "int32_t" | "signed" | "signed int" => Some(CounterKind::Int),
         _ if is_wide => Some(CounterKind::Other),
+        // `char` has a sign or none.
+        "char" | "signed char" | "int8_t" => Some(CounterKind::Narrow(i64::from(i8::MAX))),
+        "unsigned char" | "uint8_t" => Some(CounterKind::Narrow(i64::from(u8::MAX))),
+        "short" | "short int" | "signed short" | "int16_t" => Some(CounterKind::Narrow(i64::from(i16::MAX))),
+        "unsigned short" | "unsigned short int" | "ushort" | "uint16_t" => {
+            Some(CounterKind::Narrow(i64::from(u16::MAX)))
+        }
         _ => None,
     }
 }
@@ -311,7 +346,7 @@ fn is_counter_of(tree: &SyntaxTree, node: Node<'_>, counter: &str) -> bool {
 }
 
 /// `i < n`, `i <= n` or `threadIdx.x + i * 256 < n`, if `n` is loop-invariant.
-fn is_steady_bound(tree: &SyntaxTree, condition: Node<'_>, body: Node<'_>, counter: &str) -> bool {
+pub(super) fn is_steady_bound(tree: &SyntaxTree, condition: Node<'_>, body: Node<'_>, counter: &str) -> bool {
     let Some(comparison) = Binary::of(condition) else { return false };
     let (Some(left), Some(bound)) = (comparison.left(), comparison.right()) else { return false };
     let rises = || {
@@ -367,7 +402,7 @@ pub(in crate::rewrite) fn largest(tree: &SyntaxTree, expression: Node<'_>, count
 }
 
 /// Whether a bound is loop-invariant.
-fn is_steady_value(tree: &SyntaxTree, bound: Node<'_>, body: Node<'_>, counter: &str) -> bool {
+pub(super) fn is_steady_value(tree: &SyntaxTree, bound: Node<'_>, body: Node<'_>, counter: &str) -> bool {
     let names = tree.identifiers(bound);
     is_arithmetic(bound)
         && !names.is_empty()

@@ -56,7 +56,7 @@ impl ForLoop {
     }
 
     /// The first value of an `int` that the header alone declares and changes.
-    fn own_start<'t>(&'t self, node: Node<'t>) -> Option<Node<'t>> {
+    pub(super) fn own_start<'t>(&'t self, node: Node<'t>) -> Option<Node<'t>> {
         let tree = self.tree();
         let declared = node.field(Field::Initializer).filter(|it| it.kind() == Kind::Declaration)?;
         let declarator = declared.field(Field::Declarator).filter(|it| it.kind() == Kind::InitDeclarator)?;

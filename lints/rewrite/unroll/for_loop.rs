@@ -9,8 +9,10 @@ use cuda_syntax::identifiers::{identifiers, is_identifier_character};
 use lmem_base::diagnostic::Edit;
 use lmem_frame::{Access, Address, Place, StackObject};
 
-use super::bound::is_counted_in_body;
-use super::header::{start_before, step};
+use super::body::only_child;
+use super::bound::{is_countdown, is_counted_in_body};
+use super::header::{start_before, step_of};
+use crate::rewrite::facts::steady::may_write;
 
 /// A `for` loop in the source; or a loop of any kind whose body counts a variable up.
 #[derive(Clone)]
@@ -91,6 +93,11 @@ impl ForLoop {
         Some(node)
     }
 
+    /// The same loop, whose variables keep the values with which it ends.
+    pub(super) fn as_stepped(&self) -> Self {
+        Self { is_stepped: true, ..self.clone() }
+    }
+
     pub fn is_same(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.tree, &other.tree) && self.start == other.start
     }
@@ -153,8 +160,9 @@ fn loops_of(object: &StackObject, access: &Access) -> Vec<ForLoop> {
             return named;
         }
         let stepped = stepped_loop(object.tree(place), place.offset, &words);
-        if stepped.is_some() {
-            return stepped.into_iter().collect();
+        let found = stepped.or_else(|| countdown_loop(object.tree(place), place.offset, &words));
+        if found.is_some() {
+            return found.into_iter().collect();
         }
     }
     Vec::new()
@@ -174,6 +182,28 @@ pub(super) fn stepped_loop(tree: &Rc<SyntaxTree>, offset: usize, words: &[&str])
         rounds: counter_of(tree, node).and_then(|header| rounds(tree, node, tree.slice(header))),
         counter: counter.to_string(),
         is_stepped: true,
+    })
+}
+
+/// The innermost loop around an offset, if it is `while (i-- > 0)` with one of the variables, and only counts it there.
+pub(super) fn countdown_loop(tree: &Rc<SyntaxTree>, offset: usize, words: &[&str]) -> Option<ForLoop> {
+    let is_end = |node: &Node<'_>| matches!(node.kind(), Kind::FunctionDefinition | Kind::LambdaExpression);
+    let mut around = tree.node_at(offset)?.ancestors().take_while(|node| !is_end(node));
+    let node = around.find(|node| node.kind().is_loop() && node.kind() != Kind::ForRangeLoop)?;
+    let condition = node
+        .field(Field::Condition)
+        .and_then(only_child)
+        .filter(|_| node.kind() == Kind::WhileStatement && tree.is_plain(node))?;
+    let counter = words.iter().find(|word| is_countdown(tree, condition, word))?;
+    let start = start_before(tree, node, counter).and_then(|start| tree.value_of(start));
+    let is_kept = node.field(Field::Body).is_some_and(|body| !may_write(tree, body, counter));
+    is_kept.then(|| ForLoop {
+        tree: Rc::clone(tree),
+        start: node.start_byte(),
+        pragma: unroll_pragma(tree, node),
+        rounds: start.and_then(|start| u32::try_from(start).ok()),
+        counter: counter.to_string(),
+        is_stepped: false,
     })
 }
 
@@ -245,7 +275,7 @@ fn rounds(tree: &SyntaxTree, node: Node<'_>, counter: &str) -> Option<u32> {
         },
         None => start_before(tree, node, counter)?,
     };
-    let (start, step) = (value(start)?, step(tree, node.field(Field::Update)?)?);
+    let (start, step) = (value(start)?, step_of(tree, node.field(Field::Update)?, counter)?);
     rounds_until(tree, node.field(Field::Condition)?, counter, start, step)
 }
 

@@ -11,10 +11,12 @@ use lmem_base::diagnostic::Edit;
 use lmem_frame::Access;
 
 use super::body::{has_meetings, is_inevitable};
-use super::bound::{Bound, is_used_behind, open_bound, rises_from_constant};
+use super::bound::{
+    Bound, is_counted_in_body, is_used_behind, may_come_back, open_bound, reaches, rises_from_constant,
+};
 use super::extent::{IndexedElement, indexed_elements};
 use super::for_loop::ForLoop;
-use super::header::step;
+use super::header::{counted_first, step};
 use super::limit::is_below;
 use super::round::Round;
 use crate::rewrite::facts::purity::is_pure;
@@ -40,10 +42,17 @@ impl ForLoop {
     pub fn guarded(&self, array: &str) -> Option<Guard> {
         let (tree, node) = (self.tree(), self.node()?);
         let (condition, body) = (self.condition()?, node.field(Field::Body)?);
+        // What else the header steps must have its last value where the loop ends now.
+        let is_beside = node.field(Field::Update).is_some_and(|update| update.kind() == Kind::CommaExpression);
+        if is_beside && !self.is_stepped && is_counted_in_body(tree, node, self.counter()) {
+            return self.as_stepped().guarded(array);
+        }
         let elements = indexed_elements(tree, body, self.counter());
         let own = || elements.iter().filter(|element| element.array == array);
+        // Rounds without effect may lead a narrow counter back to the first element.
+        let comes_back = may_come_back(tree, node, self.counter());
         // A round beyond the extent would have accessed an element beyond the array.
-        let accessed = own().find(|element| self.accesses(element.node, true));
+        let accessed = own().find(|element| self.accesses(element.node, !comes_back));
         let bounded = |element: &IndexedElement<'_>| Some(self.bounded_by(&element.extent)?.over(element.size));
         if let Some(guard) = accessed.and_then(bounded) {
             return Some(guard);
@@ -57,9 +66,10 @@ impl ForLoop {
         };
         let all = elements.iter().filter(is_within).map(|element| element.node).collect();
         let is_below = within.value.is_some_and(|value| is_below(tree, condition, self.counter(), value));
-        let is_safe = || Round::new(tree, body, all).is_safe(&self.harmless(true));
+        let is_safe = || !comes_back && Round::new(tree, body, all).is_safe(&self.harmless(true));
         let guard = (is_below || is_safe()).then(|| bounded(within)).flatten();
-        guard.or_else(|| self.cut(&elements, array, is_below)).or_else(|| self.counted(array))
+        let guard = guard.or_else(|| self.cut(&elements, array, is_below)).or_else(|| self.counted(array));
+        guard.or_else(|| self.from_first(&elements, array))
     }
 
     /// The loop with a second condition: it ends at the extent, or as before. What the condition asks may change in the
@@ -68,21 +78,33 @@ impl ForLoop {
         let (tree, node) = (self.tree(), self.node()?);
         let (condition, body) = (self.condition()?, node.field(Field::Body)?);
         let is_statement = is_in_block(node);
+        let counted = counted_first(tree, condition, self.counter()).filter(|_| self.is_stepped);
         let is_fit = is_statement
             && condition.kind() != Kind::Declaration
-            && is_pure(tree, condition)
-            && (self.is_stepped || rises_from_constant(tree, node, body, self.counter()));
+            && (counted.is_some() || is_pure(tree, condition))
+            && (self.is_stepped
+                || rises_from_constant(tree, node, body, self.counter())
+                || is_counted_in_body(tree, node, self.counter()));
         if !is_fit || (has_meetings(tree, body) && !is_below) {
             return None;
         }
-        let is_seen = self.is_stepped || is_used_behind(tree, node, self.counter());
+        let is_seen =
+            self.is_stepped || is_used_behind(tree, node, self.counter()) || may_come_back(tree, node, self.counter());
         let is_certain = |element: &&IndexedElement<'_>| {
             let is_safe = || !is_seen && Round::new(tree, body, vec![element.node]).is_safe(&self.harmless(true));
             element.array == array && (is_below || self.accesses(element.node, !is_seen) || is_safe())
         };
         let element = elements.iter().filter(is_certain).min_by_key(|it| (it.value, it.node.start_byte()))?;
-        let both = format!("{} < {} && {}", self.counter(), element.extent, as_operand(tree, condition));
-        let edits = [self.unroll(), Some(tree.replacement(condition.byte_range(), &both)?)];
+        let end = match counted {
+            Some(update) => {
+                tree.insertion(update.end_byte(), &format!(" < {} && {}", element.extent, self.counter()))?
+            }
+            None => {
+                let both = format!("{} < {} && {}", self.counter(), element.extent, as_operand(tree, condition));
+                tree.replacement(condition.byte_range(), &both)?
+            }
+        };
+        let edits = [self.unroll(), Some(end)];
         let extent = element.value.and_then(|value| u32::try_from(value).ok());
         Some(Guard { edits: edits.into_iter().flatten().collect(), extent, size: None }.over(element.size))
     }
@@ -155,7 +177,7 @@ impl ForLoop {
     fn bounded_by(&self, extent: &str) -> Option<Guard> {
         let (tree, node) = (self.tree(), self.node()?);
         let is_statement = is_in_block(node);
-        let (condition, body) = (node.field(Field::Condition)?, node.field(Field::Body)?);
+        let (condition, body) = (self.condition()?, node.field(Field::Body)?);
         let is_fit = is_statement
             && matches!(body.kind(), Kind::CompoundStatement | Kind::ExpressionStatement | Kind::IfStatement);
         let is_fit = is_fit && !has_meetings(tree, body);
@@ -168,20 +190,33 @@ impl ForLoop {
             ),
             Bound::Start(start) => (
                 tree.replacement(start.byte_range(), &last_below(extent))?,
-                format!("{} <= {}", self.counter(), tree.slice(start)),
+                format!("{} <= {}", self.counter(), as_term(tree, start)),
             ),
-            Bound::Above(start) => {
-                (tree.replacement(start.byte_range(), extent)?, format!("{} < {}", self.counter(), tree.slice(start)))
-            }
+            Bound::Above(start) => (
+                tree.replacement(start.byte_range(), extent)?,
+                format!("{} < {}", self.counter(), as_term(tree, start)),
+            ),
         };
+        let value = tree.evaluate(extent, node.start_byte());
+        let step = node.field(Field::Update).and_then(|update| step(tree, update)).map_or(1, i64::abs);
+        if !reaches(tree, node, self.counter(), value, step) {
+            return None;
+        }
         let edits =
             [self.unroll(), Some(constant), Some(tree.insertion(body.start_byte(), &format!("if ({guard}) "))?)];
-        let value = tree.evaluate(extent, node.start_byte());
         Some(Guard {
             edits: edits.into_iter().flatten().collect(),
             extent: value.and_then(|value| u32::try_from(value).ok()),
             size: None,
         })
+    }
+}
+
+/// An expression as an operand of a comparison.
+pub(super) fn as_term(tree: &SyntaxTree, node: Node<'_>) -> String {
+    match node.operator() {
+        Some("+" | "-" | "*" | "/" | "%" | "." | "->") | None => tree.slice(node).to_string(),
+        Some(_) => format!("({})", tree.slice(node)),
     }
 }
 
@@ -433,6 +468,23 @@ mod tests {
                 "const int tid = threadIdx.x;\n  for (int i = 0; (i * blockDim.x) + tid < n; ++i) a[i] = HERE;",
                 "const int tid = threadIdx.x; #pragma unroll for (int i = 0; i < W; ++i) if ((i * blockDim.x) + tid < n) a[i] = HERE;",
             ),
+            // Counters whose type holds all indices, and headers that declare more.
+            (
+                "for (signed char i = 0; i < n; ++i) { in[i] = b[i][1] + HERE; }",
+                "#pragma unroll for (signed char i = 0; i < 4; ++i) if (i < n) { in[i] = b[i][1] + HERE; }",
+            ),
+            (
+                "for (unsigned short i = 0; i < n; i += 2) { in[i] = b[2][i] + HERE; }",
+                "#pragma unroll for (unsigned short i = 0; i < 8; i += 2) if (i < n) { in[i] = b[2][i] + HERE; }",
+            ),
+            (
+                "for (int i = 0, e = n; i < e; ++i) { a[i] = HERE; }",
+                "#pragma unroll for (int i = 0, e = n; i < W; ++i) if (i < e) { a[i] = HERE; }",
+            ),
+            (
+                "for (int i = n & 3; i >= 0; --i) { a[i] = HERE; }",
+                "#pragma unroll for (int i = W - 1; i >= 0; --i) if (i <= (n & 3)) { a[i] = HERE; }",
+            ),
             // Rounds of several elements each.
             (
                 "for (int g = 0; g < n; ++g) { const float z = HERE; for (int j = 0; j < 4; ++j) b[2][g * 4 + j] = z; }",
@@ -485,6 +537,11 @@ mod tests {
             // Other conditions.
             ("", "int i = 0; i != n", "i += 2", "{ a[i] = 0; HERE; }"),
             ("", "int i = 0; i < n && in[i]", "++i", "{ a[i] = 0; HERE; }"),
+            // A narrow counter whose largest value may be less than the extent.
+            ("", "unsigned char i = 0; i < n", "++i", "{ a[i] = 0; HERE; }"),
+            // What else the header steps has its last value behind the loop.
+            ("int off = n; ", "int i = 0; i < n", "++i, off += 4", "{ a[i] = in[off] + HERE; }"),
+            ("int off = n; ", "int i = 0; i < n", "off += 4, i++", "{ if (in[i]) break; a[i] = in[off] + HERE; }"),
             ("", "int i = 0; i < n && in[i]", "++i", "{ if (in[i] > 3) a[i] = HERE; }"),
         ] {
             let text = format!("{before}\n  for ({condition}; {update}) {body}");
@@ -532,6 +589,7 @@ mod tests {
         for (before, condition, after) in [
             ("int k = 0;\n  while (", "n > 0", ") { a[k++] = HERE; n /= 10; }"),
             ("int k = 2;\n  while (", "in[k] > 0", ") { a[k] = HERE; ++k; }"),
+            ("unsigned char k = 0;\n  while (", "n > 0", ") { a[k++] = HERE; --n; }"),
             (
                 "int k = 0;\n  for (int i = threadIdx.x; ",
                 "i < n",
@@ -560,7 +618,28 @@ mod tests {
             edited("int k = 0;\n  do { a[k++] = HERE; n /= 10; } while (n > 0);").as_deref(),
             Some("int k = 0; #pragma unroll do { a[k++] = HERE; n /= 10; } while (k < 8 && n > 0);")
         );
+        for (before, rest, expected) in [
+            ("int k = 0;", "do { a[k] = HERE; } while (++k < n);", "do { a[k] = HERE; } while (++k < 8 && k < n);"),
+            (
+                "int k = 0;",
+                "do { a[k] = HERE; } while (++k <= n && in[n]);",
+                "do { a[k] = HERE; } while (++k < 8 && k <= n && in[n]);",
+            ),
+            ("int k = 0;", "while (++k != n) { a[k] = HERE; }", "while (++k < 8 && k != n) { a[k] = HERE; }"),
+        ] {
+            let expected = format!("{before} #pragma unroll {expected}");
+            assert_eq!(edited(&format!("{before}\n  {rest}")).as_deref(), Some(&*expected), "{rest}");
+        }
         for body in [
+            // The condition counts otherwise, or compares with something that it changes.
+            "int k = 0;\n  do { a[k] = HERE; } while (k++ < n);",
+            "int k = 0;\n  do { a[k] = HERE; } while (++k < n || in[n]);",
+            "int k = 0;\n  do { a[k] = HERE; } while (++k < in[k]);",
+            "int k = 0;\n  do { a[k] = HERE; } while (++k < n--);",
+            "int k = 0;\n  do { a[k] = HERE; } while (n > ++k);",
+            "int k = 0;\n  do { a[k] = HERE; } while (in[n] && ++k < n);",
+            "int k = 0;\n  do { if (in[k]) continue; a[k] = HERE; } while (++k < n);",
+            "int k = n;\n  do { a[k] = HERE; } while (++k < n);",
             // Rounds without an access, or with another effect.
             "int k = 0;\n  while (n > 0) { if (in[n]) a[k++] = HERE; --n; }",
             "int k = 0;\n  while (n > 0) { --n; if (k >= 8) continue; a[k++] = HERE; }",
@@ -577,12 +656,52 @@ mod tests {
             "int k = 0;\n  while (n > 0) { a[k++] = HERE; a[k--] = n--; }",
             "int k = 0;\n  int& r = k; while (n > 0) { a[k++] = HERE; r = 0; --n; }",
             "int k = n;\n  while (n > 0) { a[k++] = HERE; --n; }",
-            "unsigned char k = 0;\n  while (n > 0) { a[k++] = HERE; --n; }",
+            "float k = 0;\n  while (n > 0) { a[k++] = HERE; --n; }",
             "__shared__ int k = 0;\n  while (n > 0) { a[k++] = HERE; --n; }",
             // The condition has an effect, or declares something.
             "int k = 0;\n  while (n-- > 0) { a[k++] = HERE; }",
             "int k = 0;\n  while (int m = in[k]) { a[k++] = HERE + m; }",
             "int k = 0;\n  while (n > 0) { a[k++] = HERE; __syncthreads(); --n; }",
+        ] {
+            assert_eq!(edited(body), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn countdowns_start_at_the_extent() {
+        let edited = |body: &str| {
+            let text = format!("__global__ void k(int* in, int n) {{\n  int a[8];\n  {body}\n}}\n");
+            let tree = Rc::new(SyntaxTree::example("a.cu", &text));
+            let found = super::super::for_loop::countdown_loop(&tree, text.find("HERE")?, &["k"])?;
+            assert_eq!(found.rounds, None);
+            let edited = apply(&text, &found.guarded("a")?.edits.iter().collect::<Vec<_>>())?;
+            Some(edited.lines().skip(2).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(
+            edited("int k = n;\n  while (k-- > 0) { in[k] += a[k] + HERE; }").as_deref(),
+            Some("int k = 8; #pragma unroll while (k-- > 0) if (k < n) { in[k] += a[k] + HERE; }")
+        );
+        assert_eq!(
+            edited("unsigned m = n; unsigned k = m;\n  while (k--) a[k] = HERE;").as_deref(),
+            Some("unsigned m = n; unsigned k = 8; #pragma unroll while (k--) if (k < m) a[k] = HERE;")
+        );
+        for body in [
+            // Something is between, or the last value is used.
+            "int k = n; n = 3;\n  while (k-- > 0) { a[k] = HERE; }",
+            "int k = n, m = k;\n  while (k-- > 0) { a[k] = HERE + m; }",
+            "int k = n;\n  while (k-- > 0) { a[k] = HERE; } in[0] = k;",
+            "int k; k = n;\n  while (k-- > 0) { a[k] = HERE; }",
+            // The bound or the counter changes, is of another type, or a round leaves.
+            "int k = n;\n  while (k-- > 0) { a[k] = HERE; --n; }",
+            "int k = n;\n  while (k-- > 0) { a[k] = HERE; --k; }",
+            "unsigned k = n;\n  while (k-- > 0) { a[k] = HERE; }",
+            "int k = in[0];\n  while (k-- > 0) { a[k] = HERE; }",
+            "int k = n;\n  while (k-- > 0) { if (in[k]) break; a[k] = HERE; }",
+            "int k = n;\n  while (k-- > 0) { if (in[k]) a[k] = HERE; in[k] = 0; }",
+            "int k = n;\n  while (--k > 0) { a[k] = HERE; }",
+            "int k = n;\n  while (k-- > 1) { a[k] = HERE; }",
+            "int k = n; int& r = k;\n  while (k-- > 0) { a[k] = HERE; r = 0; }",
+            "if (n > 0) { int k = n;\n  if (in[0]) while (k-- > 0) { a[k] = HERE; } else in[0] = 1; }",
         ] {
             assert_eq!(edited(body), None, "{body}");
         }
@@ -697,8 +816,13 @@ mod tests {
             // The induction variable is changed in another way.
             "for (int i = n; i > 0; i -= 2) { a[i] = 0; HERE; }",
             "for (int i = *q; i > 0; --i) { a[i] = 0; HERE; }",
-            // Induction variables that wrap around before the extent, or whose comparison differs from the guard's.
-            "for (unsigned char i = 0; i < n; ++i) { a[i] = 0; HERE; }",
+            // Induction variables that may wrap around before the extent, or whose comparison differs from the guard's.
+            "for (unsigned char i = 0; i < n; ++i) { if (in[i]) continue; a[i] = 0; HERE; }",
+            "for (unsigned char i = 0; i < n; ++i) { if (in[i] > 1) a[i] = HERE; }",
+            "for (signed char i = n; i >= 0; --i) { a[i] = 0; HERE; }",
+            "for (char i = n - 1; i >= 0; --i) { a[i] = 0; HERE; }",
+            "for (int i = 0; i < n; ++i) { int& r = i; r += 2; a[i] = HERE; }",
+            "for (int i = 0, &r = i; i < n; ++i) { a[i] = HERE; r += 2; }",
             "for (float i = 0; i < n; ++i) { a[i] = 0; HERE; }",
             "unsigned m = n; for (int i = m - 1; i >= 0; --i) { a[i] = HERE; }",
             "long m = n; for (int i = m; i >= 0; --i) { a[i] = HERE; }",

@@ -4,6 +4,7 @@ pub(super) mod body;
 pub(super) mod bound;
 mod counted;
 mod extent;
+mod first;
 pub mod for_loop;
 mod guard;
 pub(super) mod header;
