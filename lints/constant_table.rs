@@ -46,7 +46,7 @@ use nv_code::AccessKind;
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
 use crate::rewrite::facts::sites::{declaration_at, located};
 use crate::rewrite::select::{self, FORMS};
-use crate::rewrite::static_table;
+use crate::rewrite::{constant_tables, static_table, untried};
 
 pub(crate) static LINT: Lint = Lint {
     name: "constant_table",
@@ -55,7 +55,7 @@ pub(crate) static LINT: Lint = Lint {
     check: Check::Object(check),
 };
 
-fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let StoredValues::Constants { is_computed, copied_from } = object.stored_values() else { return None };
     let is_table = matches!(object.kind, StackObjectKind::Variable) && object.math_function().is_none();
     let reads = object.accesses.iter().filter(|access| is_table && access.kind == AccessKind::Load);
@@ -82,10 +82,13 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
             );
             finding.suggest(select::suggestion(object, FORMS[0]))
         }
-        None => finding
-            .help(advice(object, read, *is_computed))
-            .suggest(make_static(object))
-            .suggest(static_table::suggestion(object)),
+        None => {
+            let own = make_static(object);
+            let all = own.as_ref().and_then(|own| constant_tables::suggestion(object, own));
+            let finding = finding.help(advice(object, read, *is_computed)).suggest(own);
+            let finding = finding.suggest(static_table::suggestion(object)).suggest(all);
+            finding.or_untried(|| untried::reason(cx, object))
+        }
     })
 }
 

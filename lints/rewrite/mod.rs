@@ -8,6 +8,7 @@
 pub mod bits;
 pub mod by_value;
 pub mod component;
+pub mod constant_tables;
 pub mod devirtualize;
 mod edits;
 pub mod facts;

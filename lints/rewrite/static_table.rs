@@ -189,7 +189,7 @@ fn constant(tree: &SyntaxTree, node: Node<'_>, type_text: &str) -> Option<String
 }
 
 /// Whether an expression has only numbers and names of constants.
-fn is_of_constants(tree: &SyntaxTree, node: Node<'_>) -> bool {
+pub(super) fn is_of_constants(tree: &SyntaxTree, node: Node<'_>) -> bool {
     match node.kind() {
         Kind::NumberLiteral | Kind::CharLiteral | Kind::True | Kind::False => true,
         Kind::UnaryExpression | Kind::ParenthesizedExpression | Kind::BinaryExpression => {

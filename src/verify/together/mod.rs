@@ -130,6 +130,14 @@ fn groups(diagnostics: &[Diagnostic], outcomes: &[Vec<Verdict>], prover: &Prover
         outcomes[index].iter().any(|outcome| matches!(outcome, Verdict::Refuted(Fault::NoGain)))
             && proof(&outcomes[index]).is_none()
     };
+    // What costs too much beside the other variable may pay where that one leaves local memory, too.
+    let completes = |one: usize, other: usize| {
+        let is_refused = |index: usize| {
+            let of_cost = |outcome: &Verdict| matches!(outcome, Verdict::Refuted(fault) if fault.is_of_cost());
+            outcomes[index].iter().any(of_cost) && proof(&outcomes[index]).is_none()
+        };
+        is_refused(one) && proof(&outcomes[other]).is_some_and(|(_, proof)| !ends_all(proof))
+    };
     let are_of_one = |one: usize, other: usize| {
         let place = diagnostics[other].primary.as_ref().map(|label| &label.span);
         let edits = diagnostics[one].suggestions.first().map(|suggestion| &suggestion.edits);
@@ -142,7 +150,8 @@ fn groups(diagnostics: &[Diagnostic], outcomes: &[Vec<Verdict>], prover: &Prover
         // Copies of a file have kernels with equal names.
         let belong = |one: usize, other: usize| {
             let share_a_frame = is_without_gain(one) && is_without_gain(other);
-            (share_a_frame || marks[&one].meet(&marks[&other])) && are_of_one(one, other)
+            let is_joint = share_a_frame || completes(one, other) || completes(other, one);
+            (is_joint || marks[&one].meet(&marks[&other])) && are_of_one(one, other)
         };
         let mut of_kernels: Vec<Vec<usize>> = Vec::new();
         for index in indices {
