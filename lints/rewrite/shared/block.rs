@@ -33,6 +33,8 @@ pub enum Origin {
     AllLaunches,
     /// A launch, at this place; there may be larger ones elsewhere.
     Launch(String),
+    /// The largest constant that the file mentions for a launch; nothing says that there are no larger ones.
+    Mentioned,
     /// Nothing but habit.
     Usual,
 }
@@ -50,10 +52,19 @@ impl Block {
             true => Self::of_launch_bounds(cx, variable).or_else(|| Self::of_launches(cx, variable)),
             false => Self::of_all_runners(cx, variable, runners).or_else(|| Self::of_only_caller(cx, runners)),
         };
-        known.or_else(|| {
+        let mentioned = || {
+            let threads = cx.unit.launches().mentioned(&cx.frame.name).filter(|_| variable.is_of_kernel)?;
+            Some(Self { threads, text: threads.to_string(), origin: Origin::Mentioned })
+        };
+        known.or_else(mentioned).or_else(|| {
             let threads = USUAL_THREADS.into_iter().find(|threads| fits(*threads))?;
             Some(Self { threads, text: threads.to_string(), origin: Origin::Usual })
         })
+    }
+
+    /// The first threads of a one-dimensional block, where no others run a variable's code.
+    pub fn of_first(threads: u32) -> Self {
+        Self { threads, text: threads.to_string(), origin: Origin::Bounds }
     }
 
     /// Whether no larger block can run.

@@ -5,6 +5,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Binary, Kind, Node};
 
 use super::declaration::{PrivateVariable, declared};
+use super::groups::{Group, group_of_rank};
 use super::section::{first_value, fixed_axes, known_values};
 
 /// Names may lead to initializers with further names.
@@ -29,7 +30,10 @@ impl PrivateVariable {
 
 /// `32` for `threadIdx.x % 32` or `threadIdx.x & 31` with a value that one thread of 32 has.
 fn period(tree: &SyntaxTree, expression: Node<'_>, value: i64) -> Option<i64> {
-    let expression = named_value(tree, expression, MOST_STEPS)?;
+    let expression = named_value(tree, expression)?;
+    if let Some(Group::Tile(size)) = group_of_rank(tree, expression) {
+        return (size > 1 && (0..size).contains(&value)).then_some(size);
+    }
     let rest = Binary::of(expression)?;
     let (left, right) = (rest.left()?, tree.value_of(rest.right()?)?);
     let period = match rest.operator()? {
@@ -37,7 +41,7 @@ fn period(tree: &SyntaxTree, expression: Node<'_>, value: i64) -> Option<i64> {
         "&" => right.checked_add(1).filter(|period| period.count_ones() == 1)?,
         _ => return None,
     };
-    let index = named_value(tree, left, MOST_STEPS)?;
+    let index = named_value(tree, left)?;
     let is_fit = tree.slice(index).trim() == "threadIdx.x"
         && (2..=MOST_THREADS).contains(&period)
         && (0..period).contains(&value);
@@ -45,12 +49,15 @@ fn period(tree: &SyntaxTree, expression: Node<'_>, value: i64) -> Option<i64> {
 }
 
 /// An expression, or the only value of the variable that it is.
-fn named_value<'t>(tree: &'t SyntaxTree, expression: Node<'t>, steps: usize) -> Option<Node<'t>> {
-    let expression = expression.without_parentheses();
-    match expression.kind() {
-        Kind::Identifier => named_value(tree, first_value(tree, expression)?, steps.checked_sub(1)?),
-        _ => Some(expression),
+pub(super) fn named_value<'t>(tree: &'t SyntaxTree, expression: Node<'t>) -> Option<Node<'t>> {
+    let mut expression = expression.without_parentheses();
+    for _ in 0..MOST_STEPS {
+        if expression.kind() != Kind::Identifier {
+            return Some(expression);
+        }
+        expression = first_value(tree, expression)?.without_parentheses();
     }
+    None
 }
 
 #[cfg(test)]
@@ -61,7 +68,9 @@ mod tests {
     use cuda_syntax::identifiers::occurrences;
 
     fn leaders(body: &str) -> (Option<u32>, bool) {
-        let text = format!("constexpr int WARP = 32;\n__global__ void k(float* out, int n) {{\n{body}\n}}\n");
+        let text = format!(
+            "namespace cg = cooperative_groups;\nconstexpr int WARP = 32;\n__global__ void k(float* out, int n) {{\n{body}\n}}\n"
+        );
         let tree = Rc::new(SyntaxTree::example("a.cu", &text));
         let variable = PrivateVariable::at(&tree, occurrences(&text, "w").next().unwrap()).unwrap();
         (variable.threads_of_leader(), variable.is_of_leaders_of_rows())
@@ -91,6 +100,18 @@ mod tests {
             ("int lane = threadIdx.x % 32; lane += n; if (lane == 0) { float w[4]; f(w); }", None),
             ("int tid = threadIdx.x; tid = n; if (tid % 32 == 0) { float w[4]; f(w); }", None),
             ("float w[4]; if (threadIdx.x % 32 == 0) f(w);", None),
+            (
+                "auto t = cg::tiled_partition<16>(cg::this_thread_block()); if (t.thread_rank() == 3) { float w[4]; f(w); }",
+                Some(16),
+            ),
+            (
+                "auto t = cg::tiled_partition<16>(cg::this_thread_block()); if (t.thread_rank() < 2) { float w[4]; f(w); }",
+                None,
+            ),
+            (
+                "auto t = cg::tiled_partition<16>(cg::this_thread_block()); if (t.thread_rank() == 16) { float w[4]; f(w); }",
+                None,
+            ),
         ] {
             assert_eq!(leaders(body), (expected, false), "{body}");
         }

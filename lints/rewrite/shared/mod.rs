@@ -6,6 +6,8 @@ mod axes;
 mod block;
 pub(super) mod columns;
 pub mod declaration;
+mod first_threads;
+mod groups;
 mod initial;
 mod leaders;
 mod residency;
@@ -83,14 +85,24 @@ fn keep_laid_out(
     let bytes = whole_bytes(cx, object, variable)?;
     let fits = |threads: u32| free.for_variables(bytes, threads, layout).is_some();
     let block = Block::of(cx, variable, runners, &fits)?;
+    // The first threads of the block, if no others run the code.
+    let first = variable.first_threads().filter(|_| variable.is_of_kernel && axes(cx, true) == 1);
+    let all = block.threads;
+    let block = first.filter(|first| *first < all || !block.is_certain()).map_or(block, Block::of_first);
     let threads = block.threads;
     let size = free.for_variables(bytes, threads, layout)?;
-    if is_stack(object) && takes_residents(cx, size, threads) {
+    if is_stack(object) && takes_residents(cx, size, all) {
         return None;
     }
     let edits = edits(cx, object, variable, &block, layout)?;
     let of_threads = match (layout, block.is_certain()) {
+        (Layout::Columns, true) if first == Some(threads) => {
+            format!("{} per block: its first {threads} threads use it", room(size))
+        }
         (Layout::Columns, true) => format!("{} per block of {threads} threads", room(size)),
+        (Layout::Rows, true) if first == Some(threads) => {
+            format!("one row for each of the first {threads} threads of a block")
+        }
         (Layout::Rows, true) => format!("one row per thread, {threads} threads per block"),
         (Layout::Columns, false) => format!("{} per {threads} threads", room(size)),
         (Layout::Rows, false) => "one row per thread".to_string(),
@@ -99,6 +111,12 @@ fn keep_laid_out(
         Origin::Bounds | Origin::AllLaunches => (String::new(), Applicability::MaybeIncorrect),
         Origin::Launch(place) => (
             format!("; replace {threads} by your largest block size ({threads} is from {place})"),
+            Applicability::HasPlaceholders,
+        ),
+        Origin::Mentioned => (
+            format!(
+                "; replace {threads} by your largest block size ({threads} is the largest that this file mentions)"
+            ),
             Applicability::HasPlaceholders,
         ),
         Origin::Usual => (format!("; replace {threads} by your block size"), Applicability::HasPlaceholders),

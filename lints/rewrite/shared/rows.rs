@@ -45,7 +45,7 @@ impl PrivateVariable {
         }
         let declared = declared(tree, self.offset)?;
         let type_text = self.moved_type(object, &declared)?;
-        let row = Row { tree, declared: &declared, threads, type_text, has_neighbours: true };
+        let row = Row { tree, declared: &declared, threads, type_text, bytes: Some(bytes) };
         let is_number = types::is_scalar(&row.type_text) || declared.is_of_pointers;
         let lines = match (declared.extents.is_empty(), is_number) {
             (false, _) => row.of_array(argument)?,
@@ -60,7 +60,7 @@ impl PrivateVariable {
         let declared = declared(&self.tree, self.offset)?;
         let type_text = self.moved_type(object, &declared)?;
         let threads = BlockThreads { count: "1", own: "0" };
-        let row = Row { tree: &self.tree, declared: &declared, threads: &threads, type_text, has_neighbours: false };
+        let row = Row { tree: &self.tree, declared: &declared, threads: &threads, type_text, bytes: None };
         row.place(row.of_one_thread(argument)?).map(|edit| vec![edit])
     }
 
@@ -73,7 +73,7 @@ impl PrivateVariable {
     ) -> Option<Vec<Edit>> {
         let declared = declared(&self.tree, self.offset).filter(|declared| !declared.extents.is_empty())?;
         let type_text = self.moved_type(object, &declared)?;
-        let row = Row { tree: &self.tree, declared: &declared, threads, type_text, has_neighbours: false };
+        let row = Row { tree: &self.tree, declared: &declared, threads, type_text, bytes: None };
         row.place(row.of_array(argument)?).map(|edit| vec![edit])
     }
 
@@ -183,8 +183,8 @@ struct Row<'r> {
     declared: &'r Declared<'r>,
     threads: &'r BlockThreads<'r>,
     type_text: String,
-    /// Whether threads of a warp use rows beside each other.
-    has_neighbours: bool,
+    /// The size of the variable; `None` where threads of a warp do not use rows beside each other.
+    bytes: Option<u64>,
 }
 
 impl Row<'_> {
@@ -212,15 +212,22 @@ impl Row<'_> {
             tree.value_of(*extent).or_else(of_instance).and_then(|count: i64| count.checked_mul(all))
         });
         let (count, own) = (threads.count, threads.own);
-        let mut lines = match !self.has_neighbours || elements.is_some_and(|elements| elements % 2 == 1) {
+        // An object of words may have an even number of them: one word more, not one object more, makes the row odd.
+        let is_number = declared.is_of_pointers || types::size_of(type_text).is_some();
+        let alignment = if is_number { None } else { plain_type::alignment(tree, type_text, argument) };
+        let words = self.bytes.filter(|_| alignment == Some(BANK_BYTES)).map(|bytes| bytes / BANK_BYTES);
+        let gap = match words {
+            Some(_) => "float gap; /* no bank conflicts */".to_string(),
+            None => format!("{type_text} {before}gap;"),
+        };
+        let is_odd = words.map_or_else(|| elements.is_some_and(|elements| elements % 2 == 1), |words| words % 2 == 1);
+        let mut lines = match self.bytes.is_none() || is_odd {
             true => vec![
                 format!("__shared__ {type_text} {before}{block}[{count}]{extents};"),
                 format!("auto &{name} = {block}[{own}];"),
             ],
             false => vec![
-                format!(
-                    "__shared__ struct {{ {type_text} {before}own{extents}; {type_text} {before}gap; }} {block}[{count}];"
-                ),
+                format!("__shared__ struct {{ {type_text} {before}own{extents}; {gap} }} {block}[{count}];"),
                 format!("auto &{name} = {block}[{own}].own;"),
             ],
         };

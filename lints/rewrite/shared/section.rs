@@ -6,6 +6,7 @@ use cuda_syntax::ast::{Binary, Field, Kind, Node};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
 
 use super::declaration::{PrivateVariable, declared};
+use super::groups::{Group, group_of_rank};
 use crate::rewrite::facts::integers::plain_words;
 use crate::rewrite::facts::steady::keeps_first_value;
 
@@ -64,6 +65,8 @@ pub(super) fn known_values<'t>(tree: &'t SyntaxTree, statement: Node<'t>) -> Vec
             Kind::IfStatement if parent.field(Field::Consequence) == Some(node) => {
                 note(tree, parent.field(Field::Condition), ("&&", "=="), &mut known);
             }
+            // `switch (threadIdx.x) { case 0: …`
+            Kind::CaseStatement => known.extend(case_value(tree, parent, node)),
             // `if (threadIdx.x != 0) return;` before it.
             Kind::CompoundStatement => {
                 let before = parent.named_children().take_while(|child| child.end_byte() <= node.start_byte());
@@ -78,8 +81,44 @@ pub(super) fn known_values<'t>(tree: &'t SyntaxTree, statement: Node<'t>) -> Vec
     known
 }
 
+/// What a `switch` asks for, and the value with which alone a statement of one of its cases is reached.
+fn case_value<'t>(tree: &'t SyntaxTree, case: Node<'t>, statement: Node<'t>) -> Option<(Node<'t>, i64)> {
+    let value = tree.value_of(case.field(Field::Value).filter(|value| *value != statement)?)?;
+    let block = case.parent().filter(|block| block.kind() == Kind::CompoundStatement)?;
+    let switch =
+        block.parent().filter(|it| it.kind() == Kind::SwitchStatement && it.field(Field::Body) == Some(block))?;
+    let condition = switch.field(Field::Condition).filter(|it| it.named_child_count() == 1)?.named_child(0)?;
+    // The case before must not go on here, and no jump may lead into it.
+    let is_closed = match case.prev_named_sibling() {
+        Some(before) => before.kind() == Kind::CaseStatement && before.parts().last().is_some_and(ends_case),
+        None => true,
+    };
+    // `while (c) { case 1: … }` is entered from the `switch` around it.
+    let is_direct =
+        |it: Node<'_>| it.parent().and_then(|it| it.parent()).is_some_and(|it| it.kind() == Kind::SwitchStatement);
+    let is_entry = |it: Node<'_>| it.kind() == Kind::CaseStatement && !is_direct(it);
+    let has_jumps = enclosing_function(case)?.descendants().any(|it| it.kind() == Kind::GotoStatement || is_entry(it));
+    (is_closed && !has_jumps).then_some((condition, value))
+}
+
+/// Whether nothing behind a statement of a `switch` is executed: `break;`, also as the end of a block.
+fn ends_case(statement: Node<'_>) -> bool {
+    match statement.kind() {
+        Kind::BreakStatement | Kind::ReturnStatement => true,
+        Kind::CompoundStatement => statement.parts().last().is_some_and(ends_case),
+        _ => false,
+    }
+}
+
+/// The condition of an `if`, without its parentheses.
+pub(super) fn only_condition(statement: Node<'_>) -> Option<Node<'_>> {
+    let clause = statement.field(Field::Condition)?;
+    let only = clause.named_child(0).filter(|_| clause.named_child_count() == 1);
+    if clause.kind() == Kind::ConditionClause { only } else { Some(clause) }
+}
+
 /// `if (…) return;`
-fn is_leaving(statement: Node<'_>) -> bool {
+pub(super) fn is_leaving(statement: Node<'_>) -> bool {
     let body = statement.field(Field::Consequence).filter(|_| statement.kind() == Kind::IfStatement);
     let is_return = |node: Node<'_>| node.kind() == Kind::ReturnStatement;
     let leaves = |body: Node<'_>| {
@@ -135,6 +174,11 @@ fn note<'t>(
 /// Notes the axes on which a sum of indices has one index if the sum has a value: all of them if it is zero, else the
 /// only one. What the block adds is the same for all of its threads.
 fn note_index(tree: &SyntaxTree, expression: Node<'_>, value: i64, fixed: &mut [bool; 3]) {
+    let named = Some(expression).filter(|it| it.kind() == Kind::Identifier).and_then(|name| first_value(tree, name));
+    if group_of_rank(tree, named.unwrap_or(expression)) == Some(Group::Block) {
+        *fixed = [true; 3];
+        return;
+    }
     let mut sum = Sum::default();
     if !sum.add(tree, expression, false, MOST_STEPS) {
         return;
@@ -218,7 +262,9 @@ mod tests {
 
     /// The largest number of axes with which one thread alone reaches the declaration of `w`.
     fn axes_of_one(body: &str) -> usize {
-        let text = format!("constexpr int LEADER = 3;\n__global__ void k(float* out, int n) {{\n{body}\n}}\n");
+        let text = format!(
+            "namespace cg = cooperative_groups;\nconstexpr int LEADER = 3;\n__global__ void k(float* out, int n) {{\n{body}\n}}\n"
+        );
         let tree = Rc::new(SyntaxTree::example("a.cu", &text));
         let variable = PrivateVariable::at(&tree, occurrences(&text, "w").next().unwrap()).unwrap();
         (1..=3).take_while(|axes| variable.is_of_one_thread(*axes)).last().unwrap_or(0)
@@ -244,6 +290,22 @@ mod tests {
             ("\n#define LEADER (threadIdx.x == 0 || n)\nif (LEADER) { float w[4]; f(w); }", 0),
             ("\n#define LEADER (threadIdx.x == 0)\nif (!LEADER) { float w[4]; f(w); }", 0),
             ("\n#define LEADER (threadIdx.x == 0)\nif (LEADER) f(0); else { float w[4]; f(w); }", 0),
+            ("switch (threadIdx.x) { case 0: { float w[4]; f(w); break; } default: f(0); }", 1),
+            ("switch (threadIdx.x) { case 1: f(0); break; case 0: { float w[4]; f(w); } default: f(0); }", 1),
+            ("auto b = cg::this_thread_block(); if (b.thread_rank() == 0) { float w[4]; f(w); }", 3),
+            ("auto b = cg::this_thread_block(); const int r = b.thread_rank(); if (r == 3) { float w[4]; f(w); }", 3),
+            ("switch (cg::this_thread_block().thread_rank()) { case 0: { float w[4]; f(w); } }", 3),
+            // Cases that others go on into, and other switches.
+            ("switch (threadIdx.x) { case 1: f(0); case 0: { float w[4]; f(w); } }", 0),
+            ("switch (threadIdx.x) { case 1: case 0: { float w[4]; f(w); } }", 0),
+            ("switch (threadIdx.x) { case 1: if (n) break; case 0: { float w[4]; f(w); } }", 0),
+            ("switch (threadIdx.x) { default: { float w[4]; f(w); } case 0: f(0); }", 0),
+            ("switch (threadIdx.x) { case 0: { while (n) { case 1: { float w[4]; f(w); } } } }", 0),
+            ("switch (n) { case 0: { float w[4]; f(w); } }", 0),
+            ("switch (threadIdx.x) { case 1: if (n) goto in; break; case 0: { in: f(0); float w[4]; f(w); } }", 0),
+            ("switch (threadIdx.x / 2) { case 0: { float w[4]; f(w); } }", 0),
+            ("auto b = cg::this_grid(); if (b.thread_rank() == 0) { float w[4]; f(w); }", 0),
+            ("auto b = cg::this_thread_block(); if (b.thread_rank() < 2) { float w[4]; f(w); }", 0),
             // Several threads.
             ("if (threadIdx.x + threadIdx.y == 1) { float w[4]; f(w); }", 0),
             ("if (threadIdx.x - threadIdx.y == 0) { float w[4]; f(w); }", 0),
