@@ -17,7 +17,7 @@ const MOST_STEP: i64 = 4;
 
 impl ForLoop {
     /// The loop over all elements; `None` if a round may do without the element of its own index.
-    pub(super) fn from_first(&self, elements: &[IndexedElement<'_>], array: &str) -> Option<Guard> {
+    pub(super) fn over_all(&self, elements: &[IndexedElement<'_>], array: &str) -> Option<Guard> {
         let (tree, node) = (self.tree(), self.node()?);
         let (condition, body) = (self.condition()?, node.field(Field::Body)?);
         let update = node.field(Field::Update)?;

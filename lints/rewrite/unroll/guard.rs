@@ -69,7 +69,7 @@ impl ForLoop {
         let is_safe = || !comes_back && Round::new(tree, body, all).is_safe(&self.harmless(true));
         let guard = (is_below || is_safe()).then(|| bounded(within)).flatten();
         let guard = guard.or_else(|| self.cut(&elements, array, is_below)).or_else(|| self.counted(array));
-        guard.or_else(|| self.from_first(&elements, array))
+        guard.or_else(|| self.over_all(&elements, array))
     }
 
     /// The loop with a second condition: it ends at the extent, or as before. What the condition asks may change in the
@@ -898,6 +898,30 @@ mod tests {
         ] {
             assert_eq!(bound(text).as_deref(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_narrow_counter_must_reach_the_extent() {
+        let edited = |type_text: &str, extent: u32, step: &str| {
+            let text =
+                format!("void k(int n) {{ int a[{extent}];\n for ({type_text} i = 0; i < n; {step}) a[i] = HERE;\n}}");
+            guarded(&text).map(|text| text.lines().rev().nth(1).unwrap().trim().to_string())
+        };
+        for (type_text, extent, step) in
+            [("signed char", 127, "++i"), ("char", 124, "i += 4"), ("unsigned char", 255, "++i"), ("short", 300, "++i")]
+        {
+            let expected = format!("for ({type_text} i = 0; i < {extent}; {step}) if (i < n) a[i] = HERE;");
+            assert_eq!(edited(type_text, extent, step), Some(expected));
+        }
+        // Behind the largest value, the counter would never end the loop: the present condition must stay where it is.
+        for (type_text, extent, step) in
+            [("signed char", 128, "++i"), ("char", 125, "i += 4"), ("unsigned char", 256, "++i")]
+        {
+            let expected = format!("for ({type_text} i = 0; i < {extent} && i < n; {step}) a[i] = HERE;");
+            assert_eq!(edited(type_text, extent, step), Some(expected));
+        }
+        assert_eq!(edited("bool", 8, "++i"), None);
+        assert_eq!(edited("char16_t", 8, "++i"), None);
     }
 
     #[test]
