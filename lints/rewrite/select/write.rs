@@ -78,10 +78,12 @@ impl Writer<'_> {
         let is_read = replaced.iter().any(|(range, _)| *range == right.byte_range());
         let is_number = matches!(right.kind(), Kind::NumberLiteral | Kind::CharLiteral | Kind::True | Kind::False);
         let is_local = right.kind() == Kind::Identifier && self.is_own(right);
-        if is_read || (self.form == Form::Branch && (is_number || is_local)) {
+        let is_assignment = node.field(Field::Operator).is_some_and(|it| self.tree.slice(it) == "=");
+        // A choice would convert the value that is assigned; an operator takes it as it is.
+        let is_as_it_is = self.form == Form::Branch || !is_assignment;
+        if is_read || (is_as_it_is && (is_number || is_local)) {
             return Some(text);
         }
-        let is_assignment = node.field(Field::Operator).is_some_and(|it| self.tree.slice(it) == "=");
         let type_text = match &found.type_text {
             Some(type_text) if is_assignment => type_text.clone(),
             _ if right.kind() == Kind::InitializerList => return None,
@@ -127,8 +129,12 @@ mod tests {
             Some("for (int k = 0; k < 6; ++k) c[k] = k == n ? static_cast<int>(c[k] + c_value) : c[k];")
         );
         assert_eq!(
+            last("c", "    c[n] = 1;").as_deref(),
+            Some("for (int k = 0; k < 6; ++k) c[k] = k == n ? c_value : c[k];")
+        );
+        assert_eq!(
             last("a", "    a[n] *= 2;").as_deref(),
-            Some("for (int k = 0; k < W; ++k) a[k] = k == n ? a[k] * a_value : a[k];")
+            Some("for (int k = 0; k < W; ++k) a[k] = k == n ? a[k] * 2 : a[k];")
         );
         // The type of a member is unknown.
         assert_eq!(last("v", "    v[n].x += 2;"), None);
