@@ -118,7 +118,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     }
     if shared != (0, 0) {
         finding = finding.note(format!(
-            "{} of spill stores and {} of spill loads are in functions that share the frame",
+            "{} of spill stores and {} of spill loads are in functions that share the frame, as the compiler's own for \
+             the slow path of a division",
             bytes(shared.0),
             bytes(shared.1)
         ));

@@ -54,7 +54,8 @@ fn with_cost(figures: Option<String>, diagnostic: &Diagnostic) -> Vec<String> {
     let cost = cost(diagnostic);
     let short = cost.as_ref().and_then(|cost| cost.strip_prefix("local memory takes "));
     if let (Some(figures), Some(short)) = (&figures, short.map(|short| short.replace(" kernel's", ""))) {
-        let both = format!("{figures}; {short}");
+        // Beside the figures of one variable: the share is that of all local memory.
+        let both = format!("{figures}; all local memory: {short}");
         if !both.contains('\n') && both.chars().count() <= MAX_JOINED {
             return vec![both];
         }

@@ -21,9 +21,31 @@ fn demangled(name: &str) -> String {
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
     let symbol = cpp_demangle::Symbol::new(name).ok();
     let demangled = symbol.and_then(|symbol| symbol.demangle_with_options(&options).ok());
-    let demangled = demangled.map_or_else(|| name.to_string(), |demangled| without_casts(&demangled));
+    let demangled =
+        demangled.map_or_else(|| name.to_string(), |demangled| without_casts(&without_unit_scopes(&demangled)));
     // A class has both, with different figures.
     if name.ends_with(DELETING) { format!("{demangled} (deleting)") } else { demangled }
+}
+
+/// `f` for `_INTERNAL_647cb2e6_4_k_cu_main::f`: nvcc's scope for the `static` functions of a file, of which a source has nothing.
+fn without_unit_scopes(name: &str) -> String {
+    const SCOPE: &str = "_INTERNAL_";
+    let mut rest = name;
+    let mut kept = String::new();
+    while let Some(at) = rest.find(SCOPE) {
+        let scope = &rest[at..];
+        let length = scope.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(scope.len());
+        let is_start = !rest[..at].ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        kept.push_str(&rest[..at]);
+        match scope[length..].strip_prefix("::").filter(|_| is_start) {
+            Some(behind) => rest = behind,
+            None => {
+                kept.push_str(&scope[..length]);
+                rest = &scope[length..];
+            }
+        }
+    }
+    kept + rest
 }
 
 /// The last template argument list `<…>` of a demangled name.
@@ -81,6 +103,9 @@ mod tests {
     fn names_of_kernels() {
         assert_eq!(demangle("_Z12running_meanILi32EEvPKfPfi"), "running_mean<32>");
         assert_eq!(demangle("_Z4packIhLj64EEvPT_"), "pack<unsigned char, 64>");
+        assert_eq!(demangle("_ZN31_INTERNAL_647cb2e6_4_k_cu_main_7band_ofEPi"), "band_of");
+        assert_eq!(without_unit_scopes("f<_INTERNAL_1_k_cu::S>(_INTERNAL_2)"), "f<S>(_INTERNAL_2)");
+        assert_eq!(without_unit_scopes("my_INTERNAL_1::f"), "my_INTERNAL_1::f");
         assert_eq!(demangle("_ZN5StoreIiED1Ev"), "Store<int>::~Store");
         assert_eq!(demangle("_ZN5StoreIiED0Ev"), "Store<int>::~Store (deleting)");
         assert_eq!((demangle("plain").as_str(), demangle("f").as_str()), ("plain", "f"));
