@@ -53,9 +53,11 @@ pub(super) fn rejections(diagnostic: &Diagnostic) -> Vec<String> {
 fn with_cost(figures: Option<String>, diagnostic: &Diagnostic) -> Vec<String> {
     let cost = cost(diagnostic);
     let short = cost.as_ref().and_then(|cost| cost.strip_prefix("local memory takes "));
-    if let (Some(figures), Some(short)) = (&figures, short.map(|short| short.replace(" kernel's", ""))) {
-        // Beside the figures of one variable: the share is that of all local memory.
-        let both = format!("{figures}; all local memory: {short}");
+    if let (Some(figures), Some(short)) =
+        (&figures, short.map(|short| short.replace("the kernel's estimated time", "time")))
+    {
+        // Beside the figures of one variable, the share must not look like its own.
+        let both = format!("{figures}; local memory: {short}");
         if !both.contains('\n') && both.chars().count() <= MAX_JOINED {
             return vec![both];
         }
