@@ -68,7 +68,7 @@ fn selects(object: &StackObject) -> Option<Vec<Edit>> {
 struct Vector<'v> {
     tree: &'v SyntaxTree,
     own: Declaration,
-    all: Vec<Declaration>,
+    all: Rc<[Declaration]>,
     function: Node<'v>,
     /// The components in source syntax: `packed.x`.
     components: Vec<String>,
