@@ -15,7 +15,7 @@ use crate::access::{Access, Address};
 use crate::calls;
 use crate::frame::{FrameObject, MathFunction, PassedTo};
 use crate::place::Place;
-use crate::reentry::{self, Reentry};
+use crate::reentry::{self, KnownReentries, Reentry};
 use crate::reinterpret::{self, Reinterpretation};
 use crate::symbolize::blame::source_loop;
 
@@ -63,8 +63,9 @@ impl<'a> StackObject<'a> {
     }
 
     /// How the function that declares the variable may be entered again while the variable lives.
-    pub fn reentry(&self) -> Option<Reentry> {
-        reentry::reentry(self.object, self.facts, self.trees)
+    /// `known` is of the object's unit.
+    pub fn reentry(&self, known: &KnownReentries) -> Option<Reentry> {
+        reentry::reentry(self.object, self.facts, self.trees, known)
     }
 
     /// Whether words are read or written that are larger than an element: their bytes must stay together.
