@@ -28,9 +28,10 @@ mod region;
 pub mod role;
 pub mod syntax_tree;
 mod volatile;
+mod words;
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -61,6 +62,7 @@ pub struct Memory {
     unsized_declarations: Answers<usize, Declaration>,
     /// Launch bounds, with the names of their functions.
     bounds: OnceCell<Vec<(String, Range<usize>)>>,
+    pub(crate) words: OnceCell<HashSet<String>>,
     outer_names: OnceCell<HashMap<String, Vec<constants::OuterName>>>,
     /// Numbers of the nodes.
     macro_definitions: OnceCell<Vec<usize>>,
