@@ -185,8 +185,9 @@ def measure(program: Path, shape: str, counts: list[int]) -> None:
             runs = []
             for number in range(3):
                 shutil.copy(program, other)
+                # A program is known by its build ID and its length.
                 with other.open("ab") as file:
-                    file.write(bytes([number]))
+                    file.write(bytes(number + 1))
                 runs.append(used([str(other), *options], root, cache))
             analysis, memory = min(runs)
             share = analysis / compiled

@@ -10,11 +10,12 @@ use lmem_base::gpu::Arch;
 use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
-use lmem_frame::{KernelFrame, Reentry, StackObject};
+use lmem_frame::{KernelFrame, KnownReentries, Reentry, StackObject};
 use lmem_unit::{Artifacts, CompiledUnit, CompilerMessage, TranslationUnit, UnitCode};
 use nv_code::{PtxFunction, PtxModule, UnitFacts};
 use ptx_syntax::Linkage;
 
+use super::callers::KnownCallers;
 use super::finding::Finding;
 
 /// A lint: a nameable cause of local memory.
@@ -95,7 +96,7 @@ impl<'a> LintContext<'a> {
     /// How the function of an object may be entered again before it returns. Each call has variables of its own, and
     /// shared memory has one for all of them.
     pub fn reentry(&self, object: &StackObject) -> Option<Reentry> {
-        self.frame.recursion.as_ref().map(|_| Reentry::Recursion).or_else(|| object.reentry())
+        self.frame.recursion.as_ref().map(|_| Reentry::Recursion).or_else(|| object.reentry(&self.unit.reentries))
     }
 }
 
@@ -115,6 +116,8 @@ pub struct UnitContext<'a> {
     ptx: OnceCell<PtxModule>,
     launches: OnceCell<Launches>,
     residency: OnceCell<bool>,
+    pub(crate) reentries: KnownReentries,
+    pub(crate) callers: KnownCallers,
 }
 
 impl<'a> UnitContext<'a> {
@@ -128,7 +131,21 @@ impl<'a> UnitContext<'a> {
     ) -> Self {
         let (compiled, ptx_text) = (artifacts.compiled_unit(unit), artifacts.ptx.as_str());
         let (ptx, launches, residency) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        Self { unit, facts, trees, messages, register_flag, compiled, ptx_text, ptx, launches, residency }
+        let (reentries, callers) = (KnownReentries::default(), KnownCallers::default());
+        Self {
+            unit,
+            facts,
+            trees,
+            messages,
+            register_flag,
+            compiled,
+            ptx_text,
+            ptx,
+            launches,
+            residency,
+            reentries,
+            callers,
+        }
     }
 
     /// A PTX function by its mangled name. In a unit without local memory the PTX was not parsed before; it is parsed

@@ -1,5 +1,6 @@
 //! The framework of lints: definition, context, finding, levels, and conversion to diagnostics.
 
+mod callers;
 mod claim;
 mod finding;
 mod levels;
@@ -9,6 +10,7 @@ pub mod remark;
 #[cfg(test)]
 mod skeleton;
 
+pub(crate) use callers::Callers;
 pub(crate) use claim::is_minor;
 pub use claim::{Circumstances, Claim, instance};
 pub use finding::Finding;

@@ -38,8 +38,9 @@ fn loops_for_calls(object: &StackObject) -> Option<Rewrite> {
         let Some(name) = object.copying_call(access) else { continue };
         let place = access.places.first().filter(|place| Rc::ptr_eq(object.tree(place), tree))?;
         let regions = tree.regions(place.offset).into_iter();
-        let all: Vec<_> = regions.flat_map(|region| tree.calls(region)).collect();
-        calls.extend(all.into_iter().filter(|(called, _)| last_name(called) == name).map(|(_, range)| range));
+        for all in regions.map(|region| tree.calls(region)) {
+            calls.extend(all.iter().filter(|(called, _)| last_name(called) == name).map(|(_, range)| range.clone()));
+        }
     }
     calls.sort_by_key(|call| call.start);
     calls.dedup();
@@ -61,7 +62,7 @@ fn loops_for_calls(object: &StackObject) -> Option<Rewrite> {
 struct Array<'v> {
     tree: &'v SyntaxTree,
     own: Declaration,
-    all: Vec<Declaration>,
+    all: Rc<[Declaration]>,
     element: String,
     bytes: u64,
     extent: Node<'v>,

@@ -2,7 +2,6 @@
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Member, Node, Pointer};
-use cuda_syntax::identifiers::fresh;
 use cuda_syntax::tree::{access_path, enclosing_function, first_statement, is_callee, role};
 use lmem_base::diagnostic::Applicability;
 use lmem_base::source::Span;
@@ -40,7 +39,7 @@ fn replaced(tree: &SyntaxTree, parameter: usize) -> Option<(Vec<String>, Rewrite
     if members.is_empty() || !members.iter().all(|member| is_plain_member(tree, class, member)) {
         return None;
     }
-    let own = |member: &str| fresh(tree.text(), &format!("{name}_{member}"), &[]);
+    let own = |member: &str| tree.fresh(&format!("{name}_{member}"), &[]);
     let declarations: Vec<String> =
         members.iter().map(|member| format!("auto {} = {name}.{member};", own(member))).collect();
     let mut edits = vec![tree.line_before(first.start_byte(), &declarations.join(" "))?];

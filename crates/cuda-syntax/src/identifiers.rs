@@ -27,18 +27,20 @@ pub fn fresh(text: &str, wanted: &str, given: &[String]) -> String {
     numbered(wanted, 1, |name| !used.contains(name) && !given.iter().any(|given| given == name)).0
 }
 
-/// Names for many new things of one text, which is read once.
-#[derive(Debug, Default)]
+/// Names for many new things of one text.
+#[derive(Debug)]
 pub struct FreshNames<'t> {
-    used: HashSet<&'t str>,
+    /// The words of the text.
+    used: &'t HashSet<String>,
     given: HashSet<String>,
     /// The number that was given last to each name that was wanted.
     last: HashMap<String, usize>,
 }
 
 impl<'t> FreshNames<'t> {
-    pub fn of(text: &'t str) -> Self {
-        Self { used: identifiers(text).collect(), ..Self::default() }
+    /// Names that are none of some words.
+    pub fn beside(used: &'t HashSet<String>) -> Self {
+        Self { used, given: HashSet::new(), last: HashMap::new() }
     }
 
     /// As [`fresh`]; the name is given from now on.
@@ -59,7 +61,7 @@ impl<'t> FreshNames<'t> {
 }
 
 /// The first name that is free, and its number: the wanted one has the number 1 and is written without it.
-fn numbered(wanted: &str, first: usize, is_free: impl Fn(&str) -> bool) -> (String, usize) {
+pub(crate) fn numbered(wanted: &str, first: usize, is_free: impl Fn(&str) -> bool) -> (String, usize) {
     let mut number = first;
     loop {
         let name = if number == 1 { wanted.to_string() } else { format!("{wanted}_{number}") };
@@ -77,7 +79,8 @@ mod tests {
     #[test]
     fn many_names_are_those_that_one_after_another_would_be() {
         let text = "int a, a_3, b;";
-        let mut names = FreshNames::of(text);
+        let words = identifiers(text).map(str::to_string).collect();
+        let mut names = FreshNames::beside(&words);
         let given: Vec<String> = ["a", "a", "b", "c", "c"].iter().map(|wanted| names.give(wanted)).collect();
         assert_eq!(given, ["a_2", "a_4", "b_2", "c", "c_2"]);
         names.take_back("c");

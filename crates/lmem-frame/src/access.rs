@@ -155,7 +155,7 @@ impl Access {
 }
 
 /// How the address of an object escapes from its function.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum EscapeKind {
     /// As an argument of a function that was not inlined, by its mangled name.
     Call(String),

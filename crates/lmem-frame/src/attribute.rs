@@ -153,9 +153,9 @@ impl Attribution<'_> {
         objects.extend(self.spilled(&kernel));
         let mut parameters =
             function.map(|function| stored_values::parameters(function, self.facts, self.trees)).unwrap_or_default();
+        let template_parameters = syntax.map(|(_, syntax)| syntax.template_parameters).unwrap_or_default();
         for parameter in parameters.iter_mut().flatten() {
-            let names = syntax.as_ref().map_or(&[][..], |(_, syntax)| &syntax.template_parameters);
-            parameter.type_text = bind(&parameter.type_text, names, &template_arguments(&frame.name));
+            parameter.type_text = bind(&parameter.type_text, &template_parameters, &template_arguments(&frame.name));
         }
         raw.iter_mut().for_each(|(_, raw)| raw.stored_values.name(&parameters));
         let names = self.names(&mut raw);
@@ -165,7 +165,7 @@ impl Attribution<'_> {
                 incoming = incoming.or_else(|| self.calls.incoming(&raw)).filter(|_| kernel.usage.stack_frame == 0);
                 continue;
             }
-            objects.push(self.variable_object(key, raw, named, function, &frame));
+            objects.push(self.variable_object(key, raw, named, (function, &template_parameters), &frame));
         }
         if objects.is_empty() {
             objects.extend(incoming);
@@ -234,7 +234,7 @@ impl Attribution<'_> {
         key: ObjectKey,
         raw: RawObject,
         named: Option<Variable>,
-        function: Option<&PtxFunction>,
+        (function, own_parameters): (Option<&PtxFunction>, &[String]),
         frame: &KernelFrame,
     ) -> FrameObject {
         let allocation = raw.allocation.as_ref().map(|places| allocation::describe(places, self.trees));
@@ -252,17 +252,14 @@ impl Attribution<'_> {
             variable = variable.filter(|variable| !is_beside(variable));
         }
         if let Some(variable) = &mut variable {
-            let described = self
-                .facts
-                .ptx
-                .function(&key.function)
-                .and_then(|function| describe(function, &self.facts.ptx, self.trees));
-            let parameters = described.and_then(|described| Some(described.syntax?.1.template_parameters));
-            variable.type_text = bind(
-                &variable.type_text,
-                &parameters.unwrap_or_default(),
-                &template_arguments(if is_own { &frame.name } else { &owner }),
-            );
+            let ptx = &self.facts.ptx;
+            variable.type_text = if is_own {
+                bind(&variable.type_text, own_parameters, &template_arguments(&frame.name))
+            } else {
+                let described = ptx.function(&key.function).and_then(|function| describe(function, ptx, self.trees));
+                let parameters = described.and_then(|described| Some(described.syntax?.1.template_parameters));
+                bind(&variable.type_text, &parameters.unwrap_or_default(), &template_arguments(&owner))
+            };
         }
         FrameObject {
             key: Some(key),

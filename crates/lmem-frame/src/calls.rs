@@ -202,11 +202,12 @@ pub fn call_span(function: &PtxFunction, call: usize, unit: &UnitFacts, trees: &
 /// The call of a function at a place. Among several on one line, the one at the compiler's column, else the next one.
 pub fn call_range(place: &Place, trees: &SyntaxTrees<'_>, is_function: impl Fn(&str) -> bool) -> Option<Range<usize>> {
     let region = place.tree(trees).region(place.offset)?;
-    let calls = place.tree(trees).calls(region).into_iter().filter(|(name, _)| is_function(name));
-    let calls: Vec<Range<usize>> = calls.map(|(_, range)| range).collect();
-    let holding = calls.iter().filter(|range| range.contains(&place.offset)).max_by_key(|range| range.start);
-    let next = || calls.iter().find(|range| range.start >= place.offset);
-    let only = || calls.first().filter(|_| calls.len() == 1);
+    let calls = place.tree(trees).calls(region);
+    let calls: Vec<&Range<usize>> =
+        calls.iter().filter(|(name, _)| is_function(name)).map(|(_, range)| range).collect();
+    let holding = calls.iter().copied().filter(|range| range.contains(&place.offset)).max_by_key(|range| range.start);
+    let next = || calls.iter().copied().find(|range| range.start >= place.offset);
+    let only = || calls.first().copied().filter(|_| calls.len() == 1);
     holding.or_else(next).or_else(only).cloned()
 }
 

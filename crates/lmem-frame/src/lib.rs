@@ -37,7 +37,7 @@ pub use frame::{
 pub use holders::{Holder, Peak};
 pub use object::{SourceLoop, StackObject};
 pub use place::{Place, Places};
-pub use reentry::Reentry;
+pub use reentry::{KnownReentries, Reentry};
 pub use reinterpret::Reinterpretation;
 pub use spill::{HeldVariable, Limit, LimitOrigin, SpillGroup, Spills};
 pub use symbolize::name::{Sharing, Variable};

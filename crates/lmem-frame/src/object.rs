@@ -15,7 +15,7 @@ use crate::access::{Access, Address};
 use crate::calls;
 use crate::frame::{FrameObject, MathFunction, PassedTo};
 use crate::place::Place;
-use crate::reentry::{self, Reentry};
+use crate::reentry::{self, KnownReentries, Reentry};
 use crate::reinterpret::{self, Reinterpretation};
 use crate::symbolize::blame::source_loop;
 
@@ -63,8 +63,9 @@ impl<'a> StackObject<'a> {
     }
 
     /// How the function that declares the variable may be entered again while the variable lives.
-    pub fn reentry(&self) -> Option<Reentry> {
-        reentry::reentry(self.object, self.facts, self.trees)
+    /// `known` is of the object's unit.
+    pub fn reentry(&self, known: &KnownReentries) -> Option<Reentry> {
+        reentry::reentry(self.object, self.facts, self.trees, known)
     }
 
     /// Whether words are read or written that are larger than an element: their bytes must stay together.
@@ -112,9 +113,10 @@ impl<'a> StackObject<'a> {
     pub fn copying_call(&self, access: &Access) -> Option<&'static str> {
         let place = access.places.first()?;
         let tree = self.tree(place);
-        let regions = tree.regions(place.offset).into_iter();
-        let calls: Vec<_> = regions.flat_map(|region| tree.calls(region)).collect();
-        COPYING.into_iter().find(|name| calls.iter().any(|(called, _)| last_name(called) == *name))
+        let calls: Vec<_> = tree.regions(place.offset).into_iter().map(|region| tree.calls(region)).collect();
+        let called = calls.iter().flat_map(|calls| calls.iter()).map(|(called, _)| last_name(called));
+        let called: Vec<&str> = called.filter(|name| COPYING.contains(name)).collect();
+        COPYING.into_iter().find(|name| called.contains(name))
     }
 
     /// The library function around an access whose innermost loop is in a library header.
@@ -142,8 +144,8 @@ fn math_function(object: &FrameObject, trees: &SyntaxTrees<'_>) -> Option<MathFu
     let places = || deepest.iter().filter_map(|access| access.places.first());
     let called = places().find_map(|place| {
         let regions = place.tree(trees).regions(place.offset).into_iter();
-        let (name, range) =
-            regions.flat_map(|region| place.tree(trees).calls(region)).find(|(name, _)| has_slow_path(name))?;
+        let mut calls = regions.map(|region| place.tree(trees).calls(region));
+        let (name, range) = calls.find_map(|calls| calls.iter().find(|(name, _)| has_slow_path(name)).cloned())?;
         Some(MathFunction { name: Some(name), span: place.tree(trees).span(range) })
     });
     called.or_else(|| Some(MathFunction { name: None, span: places().next().and_then(|place| place.span(trees)) }))

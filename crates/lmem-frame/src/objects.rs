@@ -16,6 +16,7 @@ use super::escape::{self, CallSites};
 use super::{stored_values, unroll_remainder, wide_accesses};
 use crate::place::{Place, Places, places, places_of_lines};
 use crate::symbolize::byval_copies;
+use crate::symbolize::name::DeclaredOf;
 use crate::wide_accesses::WideAccess;
 
 /// Limit on nested calls in the math library.
@@ -396,6 +397,7 @@ impl Copies {
 /// the frame pointer, as it addresses objects.
 fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, trees: &SyntaxTrees<'_>) {
     let keys: Vec<ObjectKey> = objects.keys().cloned().collect();
+    let declared = DeclaredOf::new(trees);
     let mut index = 0;
     while let Some(key) = keys.get(index) {
         index += 1;
@@ -403,7 +405,8 @@ fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, trees: &SyntaxTre
         if !keys.get(index).is_some_and(|next| is_part(next, key, u64::MAX - key.offset)) {
             continue;
         }
-        let declaration = objects.get(key).and_then(|object| crate::symbolize::name::declared(object, trees));
+        let declaration = objects.get(key).map(|object| declared.of(object)).unwrap_or_default();
+        let declaration = declaration.as_ref();
         let Some(wanted) = objects
             .get(key)
             .and_then(|object| wanted_bytes(object, declaration.as_ref(), key, &keys[index..], objects))
@@ -413,8 +416,8 @@ fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, trees: &SyntaxTre
         // The compiler may split a structure (SROA) and place other variables between its members.
         let may_be_apart = declaration.as_ref().is_some_and(|declaration| !declaration.members.is_empty());
         let is_same = |next: &ObjectKey, objects: &BTreeMap<ObjectKey, RawObject>| {
-            let other = || objects.get(next).and_then(|object| crate::symbolize::name::declared(object, trees));
-            !may_be_apart || other() == declaration
+            let other = || objects.get(next).map(|object| declared.of(object)).unwrap_or_default();
+            !may_be_apart || *other() == *declaration
         };
         while let Some(next) = keys.get(index).filter(|next| is_part(next, key, wanted) && is_same(next, objects)) {
             index += 1;

@@ -3,8 +3,9 @@
 //!
 //! A function that is inlined has no symbol. Line tables tell which functions of the PTX contain code of it.
 
-use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
 use std::ops::{Range, RangeInclusive};
 use std::rc::Rc;
 
@@ -25,9 +26,27 @@ pub enum Reentry {
     IndirectCall,
 }
 
+/// The text of a function.
+type Text = (*const SyntaxTree, Range<usize>);
+
+/// What is known by now of the functions of one unit. Each object of a function asks, and a template has objects in each instance.
+#[derive(Default)]
+pub struct KnownReentries {
+    /// By the text of a function.
+    of_source: RefCell<HashMap<Text, Option<Reentry>>>,
+    /// By the name of a function that has a frame of its own.
+    of_owners: RefCell<HashMap<String, Option<Reentry>>>,
+    of_any: OnceCell<Option<Reentry>>,
+}
+
 /// How the function that declares an object may be entered again while the object lives. Of an object whose variable is not
 /// known, any function in which it is accessed.
-pub fn reentry(object: &FrameObject, facts: &UnitFacts, trees: &SyntaxTrees<'_>) -> Option<Reentry> {
+pub fn reentry(
+    object: &FrameObject,
+    facts: &UnitFacts,
+    trees: &SyntaxTrees<'_>,
+    known: &KnownReentries,
+) -> Option<Reentry> {
     let module = &facts.ptx;
     let mut functions: Vec<SourceFunction> = Vec::new();
     let places = object.accesses.iter().flat_map(|access| access.places.iter());
@@ -55,15 +74,19 @@ pub fn reentry(object: &FrameObject, facts: &UnitFacts, trees: &SyntaxTrees<'_>)
         }
     };
     // Looking through all of the PTX takes time, and few modules have functions beside their kernels.
-    let known = OnceCell::new();
-    let calls = || known.get_or_init(|| PossibleCalls::new(module));
+    let possible = OnceCell::new();
+    let calls = || possible.get_or_init(|| PossibleCalls::new(module));
     // A function that has the object in its own frame, whatever the text calls it.
     let owner = object.key.as_ref().and_then(|key| module.function(&key.function)).filter(|owner| !owner.is_entry);
     let of_owner = owner.and_then(|owner| {
-        let own = BTreeSet::from([&*owner.name]);
-        leads_to(calls(), owner.instructions.iter(), &own)
+        let find = || leads_to(calls(), owner.instructions.iter(), &BTreeSet::from([&*owner.name]));
+        found_once(&known.of_owners, owner.name.to_string(), find)
     });
-    let of_source = functions.iter().filter_map(|function| function.reentry(module, &calls, trees)).min();
+    let of_function = |function: &SourceFunction<'_>| {
+        let key = (Rc::as_ptr(function.tree), function.range.clone());
+        found_once(&known.of_source, key, || function.reentry(module, &calls, trees))
+    };
+    let of_source = functions.iter().filter_map(of_function).min();
     // Of a variable that no function of the text is known to declare, any function may be the one.
     let of_any = || {
         let all = module.functions.iter().filter(|function| !function.is_entry);
@@ -71,7 +94,18 @@ pub fn reentry(object: &FrameObject, facts: &UnitFacts, trees: &SyntaxTrees<'_>)
             .filter_map(|function| leads_to(calls(), function.instructions.iter(), &BTreeSet::from([&*function.name])));
         found.min()
     };
+    let of_any = || *known.of_any.get_or_init(of_any);
     of_owner.into_iter().chain(of_source).min().or_else(|| if is_known { None } else { of_any() })
+}
+
+/// The answer for a key, which is looked for where it is not known.
+fn found_once<K: Eq + Hash, V: Copy>(known: &RefCell<HashMap<K, V>>, key: K, find: impl FnOnce() -> V) -> V {
+    if let Some(found) = known.borrow().get(&key) {
+        return *found;
+    }
+    let found = find();
+    known.borrow_mut().insert(key, found);
+    found
 }
 
 /// How one of the calls leads to one of the functions.
@@ -273,7 +307,7 @@ __global__ void k(int *out, int n) {
             let start = TEXT.find(&format!("int {name}[")).unwrap() + 4;
             variable(name, tree.span(start..start + name.len()).unwrap())
         });
-        reentry(&object, &facts, &trees)
+        reentry(&object, &facts, &trees, &KnownReentries::default())
     }
 
     #[test]
@@ -311,6 +345,6 @@ __global__ void k(int *out, int n) {
             UnitFacts { ptx: PtxModule::parse(&PTX.replace("FILE", Example::NAME)).unwrap(), ..UnitFacts::default() };
         let mut object = FrameObject::new(StackObjectKind::Variable, 32);
         object.variable = Some(variable("row", Span::new(&SourceFile::from_text("b.cu", "row"), 0..3)));
-        assert_eq!(reentry(&object, &facts, &trees), Some(Reentry::IndirectCall));
+        assert_eq!(reentry(&object, &facts, &trees, &KnownReentries::default()), Some(Reentry::IndirectCall));
     }
 }

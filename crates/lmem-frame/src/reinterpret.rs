@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::rc::Rc;
 
 use cuda_syntax::ast::Node;
 
@@ -38,7 +39,7 @@ struct Cast {
 /// The casts of one variable in its function.
 struct Casts<'t> {
     tree: &'t SyntaxTree,
-    declarations: Vec<Declaration>,
+    declarations: Rc<[Declaration]>,
     casts: Vec<Cast>,
     /// Names initialized from a cast, with the cast's index.
     aliases: Vec<(Declaration, usize)>,

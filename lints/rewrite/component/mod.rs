@@ -6,7 +6,6 @@ mod number;
 use std::rc::Rc;
 
 use cuda_syntax::ast::{Field, Kind, Node, Subscript};
-use cuda_syntax::identifiers::fresh;
 use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, resolve, role};
 use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
@@ -68,7 +67,7 @@ fn selects(object: &StackObject) -> Option<Vec<Edit>> {
 struct Vector<'v> {
     tree: &'v SyntaxTree,
     own: Declaration,
-    all: Vec<Declaration>,
+    all: Rc<[Declaration]>,
     function: Node<'v>,
     /// The components in source syntax: `packed.x`.
     components: Vec<String>,
@@ -206,7 +205,7 @@ impl<'v> Vector<'v> {
     fn edit(&self, read: &Read<'v>, given: &mut Vec<String>) -> Option<Vec<Edit>> {
         let tree = self.tree;
         let mut name = |wanted: &str| {
-            let name = fresh(tree.text(), &format!("{}_{wanted}", self.own.name), given);
+            let name = tree.fresh(&format!("{}_{wanted}", self.own.name), given);
             given.push(name.clone());
             name
         };

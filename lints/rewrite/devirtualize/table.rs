@@ -113,7 +113,7 @@ fn declared_table<'t>(tree: &SyntaxTree, statement: Node<'t>) -> Option<Declared
 /// The edits for a table; `None` if it is used other than for calls, or a function's head is not understood.
 fn by_name(tree: &SyntaxTree, table: &DeclaredTable<'_>) -> Option<FunctionTable> {
     let name = tree.slice(table.name).to_string();
-    let called = fresh(tree.text(), &format!("call_{name}"), &[]);
+    let called = tree.fresh(&format!("call_{name}"), &[]);
     let mut edits = vec![dispatcher(tree, table, &called)?];
     for at in occurrences(tree.text(), &name) {
         let node = tree.root()?.named_descendant_for_byte_range(at, at + name.len())?;

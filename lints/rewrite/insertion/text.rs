@@ -14,7 +14,7 @@ impl Walk<'_> {
     /// The loop that visits elements from the last one down. `is_from_start`: the first value is constant when the loops
     /// around are unrolled, so that it may begin there. `earlier` is the number of insertions before this one.
     pub(super) fn edit(&self, is_from_start: bool, earlier: usize) -> Option<Edit> {
-        let mut names = FreshNames::of(self.tree.text());
+        let mut names = FreshNames::beside(self.tree.words());
         // Another insertion in the block declares a variable of its own.
         (0..earlier).for_each(|_| drop((names.give("moving"), names.give("first"))));
         let (moving, here, slot) = (names.give("moving"), names.give("here"), names.give("slot"));

@@ -112,7 +112,7 @@ impl Writer<'_> {
 
     /// A name that does not occur in the file.
     pub(super) fn fresh(&mut self, wanted: &str) -> String {
-        self.names.get_or_insert_with(|| FreshNames::of(self.tree.text())).give(wanted)
+        self.names.get_or_insert_with(|| FreshNames::beside(self.tree.words())).give(wanted)
     }
 
     /// A name that ended with its scope.

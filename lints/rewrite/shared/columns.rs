@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::identifiers::{fresh, occurrences};
+use cuda_syntax::identifiers::occurrences;
 use cuda_syntax::tree::{access_path, enclosing_function, resolve};
 use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::Edit;
@@ -27,7 +27,7 @@ impl PrivateVariable {
         let declared = declared(tree, self.offset).filter(|declared| !declared.extents.is_empty())?;
         let type_text = tree.slice(declared.statement.field(Field::Type)?);
         let is_plain = declared.is_of_pointers || plain_type::is_plain(tree, type_text, argument);
-        let name = fresh(tree.text(), &format!("{}_of_block", tree.slice(declared.name)), &[]);
+        let name = tree.fresh(&format!("{}_of_block", tree.slice(declared.name)), &[]);
         if !is_plain {
             return None;
         }
@@ -73,7 +73,7 @@ fn column(
     uses: usize,
 ) -> Option<(String, String)> {
     let is_repeated = uses + usize::from(declared.initializer.is_some()) > 1;
-    let name = fresh(tree.text(), &format!("{}_column", tree.slice(declared.name)), &[]);
+    let name = tree.fresh(&format!("{}_column", tree.slice(declared.name)), &[]);
     let line = format!("const unsigned {name} = {};", threads.own);
     (is_repeated && threads.own.contains(' ')).then_some((name, line))
 }

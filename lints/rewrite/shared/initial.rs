@@ -1,7 +1,7 @@
 //! First values of an array whose initializer is not zero, once the array is in shared memory, which has none.
 
 use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::identifiers::{fresh, occurrences};
+use cuda_syntax::identifiers::occurrences;
 use cuda_syntax::{SyntaxTree, types};
 
 use super::declaration::Declared;
@@ -46,7 +46,7 @@ pub(super) fn first_values(
         return Some(vec![fill(0, texts[0])]);
     }
     if texts.len() > MOST_ASSIGNED {
-        let table = fresh(tree.text(), &format!("{}_first", tree.slice(declared.name)), &[]);
+        let table = tree.fresh(&format!("{}_first", tree.slice(declared.name)), &[]);
         let constants = format!("static constexpr {type_text} {table}[{extent}] = {{{}}};", texts.join(", "));
         return Some(vec![constants, fill(0, &format!("{table}[element]"))]);
     }

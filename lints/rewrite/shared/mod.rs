@@ -55,7 +55,7 @@ enum Layout {
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject) -> Option<Suggestion> {
     let variable = own_variable(cx, object).filter(|_| !must_be_resident(cx))?;
     // A thread has one place in shared memory, and each call that runs needs its own.
-    if object.reentry().is_some() {
+    if object.reentry(&cx.unit.reentries).is_some() {
         return None;
     }
     if variable.is_of_kernel && variable.is_of_one_thread(axes(cx, true)) {

@@ -7,7 +7,7 @@
 //! only the compiler guaranteed that alignment for the variable.
 
 use cuda_syntax::ast::{Call, Field, Kind, Node};
-use cuda_syntax::identifiers::{fresh, identifiers};
+use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{enclosing_function, first_statement};
 use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::Edit;
@@ -136,8 +136,8 @@ impl PrivateVariable {
             return None;
         }
         let text = tree.slice(name);
-        let given = fresh(tree.text(), &format!("{text}_given"), &[]);
-        let block = fresh(tree.text(), &format!("{text}_of_block"), &[]);
+        let given = tree.fresh(&format!("{text}_given"), &[]);
+        let block = tree.fresh(&format!("{text}_of_block"), &[]);
         let first = first_statement(enclosing_function(name)?)?;
         let ending = tree.line_ending(first.start_byte())?;
         let mut lines = object_lines(tree, text, (&type_text, bytes), &block, threads, argument)?;
@@ -194,7 +194,7 @@ impl Row<'_> {
 
     /// The name of the array of rows.
     fn block(&self) -> String {
-        fresh(self.tree.text(), &format!("{}_of_block", self.name()), &[])
+        self.tree.fresh(&format!("{}_of_block", self.name()), &[])
     }
 
     /// `__shared__ struct { int own[6]; int gap; } a_of_block[256];` and `auto &a = a_of_block[threadIdx.x].own;`

@@ -5,13 +5,12 @@ use std::collections::BTreeSet;
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::identifiers::occurrences;
-use cuda_syntax::tree::{base_name, enclosing_function};
-use lmem_base::mangling::demangle;
+use cuda_syntax::tree::enclosing_function;
 use lmem_unit::UnitCode;
 use nv_code::KernelFacts;
 
 use super::declaration::PrivateVariable;
-use crate::framework::LintContext;
+use crate::framework::{Callers, LintContext};
 
 /// The kernels of a unit that run a function.
 pub struct Runners<'a> {
@@ -30,13 +29,17 @@ impl<'a> Runners<'a> {
             let own: Vec<_> = entries().filter(|kernel| is_own(&kernel.name)).collect();
             return Self { kernels: if own.is_empty() { entries().collect() } else { own }, are_all: true };
         };
-        let names = callers(cx, variable).unwrap_or_default();
-        let named = entries().filter(|kernel| names.iter().any(|name| name == base_name(&demangle(&kernel.name))));
-        let named: Vec<_> = named.collect();
+        let names = callers(cx, variable);
+        let names = names.as_deref().unwrap_or_default();
+        let (all, known) = (&cx.unit.facts.kernels, &cx.unit.callers);
+        let named = known.entries(all).filter(|(_, kernel)| names.iter().any(|name| name == kernel));
+        let named: Vec<_> = named.map(|(kernel, _)| kernel).collect();
         let kernels = if named.is_empty() { entries().collect() } else { named };
         // Kernels of libraries may run what they are given.
-        let own = kernel_names(&variable.tree);
-        let are_own = entries().all(|kernel| own.contains(base_name(&demangle(&kernel.name))));
+        let are_own = known.has_all(&variable.tree, || {
+            let own = kernel_names(&variable.tree);
+            known.entries(all).all(|(_, name)| own.contains(name))
+        });
         Self { kernels, are_all: are_own && cx.unit.is_one_file() && !cx.unit.is_relocatable() }
     }
 
@@ -47,7 +50,7 @@ impl<'a> Runners<'a> {
 }
 
 /// The kernels that lead to a variable's function, if its text has them all.
-fn callers(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Vec<String>> {
+fn callers(cx: &LintContext<'_>, variable: &PrivateVariable) -> Callers {
     let tree = &variable.tree;
     let place = tree.span(0..1)?.file;
     let is_own = match &cx.unit.unit.code {
@@ -55,7 +58,7 @@ fn callers(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<Vec<Strin
         _ => true,
     };
     let function = enclosing_function(tree.node_at(variable.offset)?)?;
-    is_own.then(|| kernels_that_call(tree, function))?
+    is_own.then(|| cx.unit.callers.of_function(tree, function.start_byte(), || kernels_that_call(tree, function)))?
 }
 
 /// The names of the kernels that a text defines.

@@ -43,7 +43,7 @@ impl ForLoop {
             self.accesses(element.node, true) || is_safe()
         };
         let element = elements.iter().filter(is_certain).min_by_key(|it| (it.rounds, it.node.start_byte()))?;
-        let round = FreshNames::of(tree.text()).give("k");
+        let round = FreshNames::beside(tree.words()).give("k");
         let both = format!("{round} < {} && {}", element.extent, as_operand(tree, condition));
         let edits = [
             tree.insertion(start.end_byte(), &format!(", {round} = 0"))?,

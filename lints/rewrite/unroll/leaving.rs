@@ -30,7 +30,7 @@ impl ForLoop {
             return None;
         }
         // A loop around this one has no flag: a `break` here is none of its.
-        let open = FreshNames::of(tree.text()).give("open");
+        let open = FreshNames::beside(tree.words()).give("open");
         let mut edits = vec![tree.insertion(counter.end_byte(), &format!(", {open} = 1"))?];
         edits.push(tree.insertion(body.start_byte(), &format!("if ({open}) "))?);
         for jump in breaks {

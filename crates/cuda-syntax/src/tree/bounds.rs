@@ -32,13 +32,19 @@ impl SyntaxTree {
         fitting
     }
 
-    fn all_bounds_of(&self, name: &str) -> Vec<Range<usize>> {
+    fn all_bounds_of(&self, name: &str) -> impl Iterator<Item = Range<usize>> {
+        let all = self.memory.bounds.get_or_init(|| self.read_bounds());
+        all.iter().filter(move |(of, _)| of == name).map(|(_, range)| range.clone())
+    }
+
+    /// All bounds of the text, with the names that they are of.
+    fn read_bounds(&self) -> Vec<(String, Range<usize>)> {
         let all = tokens(self.text());
         let word = |at: usize| all.get(at).and_then(|token| self.text().get(token.range.clone())).unwrap_or("");
         let bounds = (0..all.len()).filter(|at| word(*at) == BOUNDS && all[*at].kind == TokenKind::Identifier);
         let ends = bounds.filter_map(|at| Some((at, closed(&all, at + 1, &word)?)));
-        let of_name = ends.filter(|(_, end)| declared(&all, *end, &word) == Some(name));
-        of_name.map(|(at, end)| all[at].range.start..all[end - 1].range.end).collect()
+        let named = ends.filter_map(|(at, end)| Some((declared(&all, end, &word)?, at, end)));
+        named.map(|(name, at, end)| (name.to_string(), all[at].range.start..all[end - 1].range.end)).collect()
     }
 
     fn numbers_of(&self, bounds: &Range<usize>) -> Option<Vec<i64>> {

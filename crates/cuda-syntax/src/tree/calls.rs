@@ -1,6 +1,7 @@
 //! Calls in a region, and their arguments.
 
 use std::ops::Range;
+use std::rc::Rc;
 
 use crate::ast::{Call, Field, Kind, Node};
 use crate::tree::declarations::resolve;
@@ -9,7 +10,17 @@ use crate::tree::syntax_tree::SyntaxTree;
 
 impl SyntaxTree {
     /// Calls in a region: the function's name, and the byte range of the call.
-    pub fn calls(&self, region: Node<'_>) -> Vec<(String, Range<usize>)> {
+    pub fn calls(&self, region: Node<'_>) -> Rc<[(String, Range<usize>)]> {
+        let key = (region.start_byte(), region.end_byte());
+        if let Some(known) = self.memory.calls.borrow().get(&key) {
+            return Rc::clone(known);
+        }
+        let found: Rc<[_]> = self.read_calls(region).into();
+        self.memory.calls.borrow_mut().insert(key, Rc::clone(&found));
+        found
+    }
+
+    fn read_calls(&self, region: Node<'_>) -> Vec<(String, Range<usize>)> {
         let identifiers = self.identifiers(region).into_iter();
         let calls = identifiers.filter_map(|identifier| {
             let mut function = identifier;
@@ -33,7 +44,7 @@ impl SyntaxTree {
         // A lambda is called by the name of its variable.
         let variables = match base.starts_with("operator()") {
             true => enclosing_function(region).map(|function| self.declarations(function)).unwrap_or_default(),
-            false => Vec::new(),
+            false => Rc::default(),
         };
         let is_variable = |called: Node<'_>| resolve(&variables, self.slice(called), called.start_byte()).is_some();
         let is_called = |called: &Node<'_>| last_name(self.slice(*called)) == base || is_variable(*called);

@@ -89,7 +89,7 @@ impl SyntaxTree {
             declaration.initializer.is_some_and(|(start, end)| (start..end).contains(&offset))
         };
         // For nested functions, the innermost one has the declaration.
-        self.declarations(function).into_iter().filter(holds).max_by_key(|declaration| declaration.range.0)
+        self.declarations(function).iter().filter(|one| holds(one)).max_by_key(|one| one.range.0).cloned()
     }
 
     /// The declaration of an identifier at its use.
@@ -109,13 +109,13 @@ impl SyntaxTree {
     }
 
     /// All local variables and parameters of a function.
-    pub fn declarations(&self, function: Node<'_>) -> Vec<Declaration> {
+    pub fn declarations(&self, function: Node<'_>) -> Rc<[Declaration]> {
         let key = (function.start_byte(), function.end_byte());
         if let Some(known) = self.memory.declarations.borrow().get(&key) {
-            return known.to_vec();
+            return Rc::clone(known);
         }
-        let found = self.read_declarations(function, true);
-        self.memory.declarations.borrow_mut().insert(key, found.as_slice().into());
+        let found: Rc<[Declaration]> = self.read_declarations(function, true).into();
+        self.memory.declarations.borrow_mut().insert(key, Rc::clone(&found));
         found
     }
 
@@ -314,7 +314,7 @@ mod tests {
                     void k(int *out, int n) {\n  REAL a[4];\n  STEP\n  out[n] = 1;\n  NEXT(n)\n  out[n] = a[0];\n}\n";
         let tree = SyntaxTree::example("a.cu", text);
         let function = tree.node_at(text.find("out[n] = a").unwrap()).and_then(enclosing_function).unwrap();
-        let names: Vec<String> = tree.declarations(function).into_iter().map(|one| one.name).collect();
+        let names: Vec<String> = tree.declarations(function).iter().map(|one| one.name.clone()).collect();
         assert_eq!(names, ["out", "n", "a"]);
     }
 
@@ -325,7 +325,8 @@ mod tests {
             let trees = example.trees();
             let tree = trees.get(Example::NAME).unwrap();
             let function = super::super::functions::enclosing_function(tree.node_at(45).unwrap()).unwrap();
-            let names = tree.declarations(function).into_iter().map(|declaration| declaration.name);
+            let declarations = tree.declarations(function);
+            let names = declarations.iter().map(|declaration| declaration.name.as_str());
             names.skip(2).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(names("Stack<Item, DEPTH, THREADS> stack(memory, n);"), "stack");
@@ -343,8 +344,8 @@ mod tests {
             let trees = example.trees();
             let tree = trees.get(Example::NAME).unwrap();
             let function = enclosing_function(tree.node_at(45).unwrap()).unwrap();
-            let mut declarations = tree.declarations(function).into_iter().skip(2);
-            declarations.next().map(|declaration| (declaration.kind, declaration.volatility)).unwrap()
+            let declarations = tree.declarations(function);
+            declarations.get(2).map(|declaration| (declaration.kind, declaration.volatility.clone())).unwrap()
         };
         assert_eq!(kinds("auto early = memory[n];"), (DeclarationKind::Alias, None));
         assert_eq!(kinds("volatile auto early = memory[n];"), (DeclarationKind::Scalar, Some(Volatility::Value)));

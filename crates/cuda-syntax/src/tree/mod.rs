@@ -29,9 +29,11 @@ mod region;
 pub mod role;
 pub mod syntax_tree;
 mod volatile;
+mod words;
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::rc::Rc;
 
 use self::aliases::Assignment;
@@ -57,9 +59,14 @@ pub struct Memory {
     declarations: Answers<(usize, usize), Declaration>,
     /// Keyed by the function's start.
     unsized_declarations: Answers<usize, Declaration>,
+    /// Launch bounds, with the names of their functions.
+    bounds: OnceCell<Vec<(String, Range<usize>)>>,
+    pub(crate) words: OnceCell<HashSet<String>>,
     outer_names: OnceCell<HashMap<String, Vec<constants::OuterName>>>,
     /// Numbers of the nodes.
     macro_definitions: OnceCell<Vec<usize>>,
+    /// Keyed by the region's byte range.
+    calls: Answers<(usize, usize), (String, Range<usize>)>,
     /// Keyed by the region's byte range.
     mentions: Answers<(usize, usize), Mention>,
     /// Keyed by the region's byte range.

@@ -68,7 +68,7 @@ mod tests {
         let tree = SyntaxTree::example("a.cu", text);
         for column in [1, 56] {
             let region = tree.region(tree.offset(1, column).unwrap()).unwrap();
-            let calls: Vec<String> = tree.calls(region).into_iter().map(|(name, _)| name).collect();
+            let calls: Vec<String> = tree.calls(region).iter().map(|(name, _)| name.clone()).collect();
             let names: Vec<String> =
                 tree.mentions(region).iter().map(|mention| mention.declaration.name.clone()).collect();
             assert_eq!(

@@ -1,6 +1,7 @@
 //! Symbolization: from an access to its source variable.
 
 pub mod affine;
+mod alike;
 pub mod argument_mapping;
 pub mod auto_variables;
 pub mod blame;

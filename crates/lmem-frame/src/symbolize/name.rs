@@ -1,7 +1,7 @@
 //! The variable of an object: the one that its accesses mention, if exactly one fits.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use cuda_syntax::tree::{Declaration, DeclarationKind, Volatility};
@@ -9,12 +9,12 @@ use cuda_syntax::{SyntaxTrees, TreeId};
 use lmem_base::chain::Chain;
 use lmem_base::source::Span;
 
+use super::alike::OfAlike;
 use super::blame::{mark_use, settle};
 use super::part::{MAX_PADDING, Part, fitting, size_fits};
 use super::pointees::arrays_behind;
-use super::resolve::Known;
 use super::twins::{Texts, assignment, contradicted, is_consistent};
-use super::votes::{Candidate, Resolved, Score, candidates, rank, votes};
+use super::votes::{Candidate, KnownUses, Resolved, Score, candidates, rank, votes};
 use crate::access::{EscapeKind, RawObject, StoredValues};
 
 /// A source variable.
@@ -47,27 +47,34 @@ pub struct Sharing {
 /// Symbolizes the objects of a function, in frame order, and marks the uses of the variables in their accesses. An
 /// object without a unique candidate gets no name.
 pub fn name_all(objects: &mut [&mut RawObject], trees: &SyntaxTrees<'_>) -> Vec<Option<Variable>> {
-    let known = Rc::<Known>::default();
+    let known = Rc::<KnownUses>::default();
     let resolved: Vec<Resolved<'_>> = objects.iter().map(|object| Resolved::new(object, trees, &known)).collect();
-    let asked = objects.iter().zip(&resolved);
-    let strict: Vec<Vec<Winner>> = asked.map(|(object, resolved)| winners(object, resolved, trees, rank)).collect();
+    let (by_all, by_certain) = (OfAlike::default(), OfAlike::default());
+    let strict: Vec<Winners> = (objects.iter().zip(&resolved))
+        .map(|(object, resolved)| by_all.of(object, || winners(object, resolved, trees, rank)))
+        .collect();
     // One variable cannot be several objects. If it wins several, pointers were counted for it, and only certain votes
     // decide.
-    let is_sole = |winners: &[Winner], candidate: &Candidate| matches!(winners, [(only, _)] if only == candidate);
+    let mut claimed: BTreeMap<&Candidate, u64> = BTreeMap::new();
+    for (winners, object) in strict.iter().zip(objects.iter()) {
+        if let [(only, _)] = winners.as_slice() {
+            *claimed.entry(only).or_default() += object.bytes;
+        }
+    }
     let is_disputed = |winners: &[Winner]| match winners {
-        [(candidate, _)] => {
-            let claims = strict.iter().zip(objects.iter()).filter(|(other, _)| is_sole(other, candidate));
-            let bytes: u64 = claims.map(|(_, object)| object.bytes).sum();
-            candidate.1.bytes.is_some_and(|size| bytes > size + MAX_PADDING)
+        [(only, _)] => {
+            only.1.bytes.is_some_and(|size| claimed.get(only).is_some_and(|bytes| *bytes > size + MAX_PADDING))
         }
         _ => false,
     };
-    let disputed: Vec<bool> = strict.iter().map(|winners| is_disputed(winners)).collect();
-    let decide = |(number, (winner, is_disputed)): (usize, (Vec<Winner>, bool))| match is_disputed {
-        true => winners(objects[number], &resolved[number], trees, |score| (score.certain, 0)),
-        false => winner,
+    let decide = |(number, strict): (usize, &Winners)| match is_disputed(strict) {
+        true => {
+            let object = &objects[number];
+            by_certain.of(object, || winners(object, &resolved[number], trees, |score| (score.certain, 0)))
+        }
+        false => Rc::clone(strict),
     };
-    let all: Vec<Vec<Winner>> = strict.into_iter().zip(disputed).enumerate().map(decide).collect();
+    let all: Vec<Winners> = strict.iter().enumerate().map(decide).collect();
     let texts = Texts::default();
     let contradictions: Vec<OnceCell<_>> = all.iter().map(|_| OnceCell::new()).collect();
     let fits = |object: usize, variable: &Candidate| {
@@ -76,13 +83,14 @@ pub fn name_all(objects: &mut [&mut RawObject], trees: &SyntaxTrees<'_>) -> Vec<
         is_consistent(contradicted, variable)
     };
     let chosen = choose(&all, objects, &fits);
+    let undisputed = undisputed(&chosen, &all, objects);
     let chosen: Vec<Option<usize>> =
-        (0..all.len()).map(|index| chosen[index].filter(|_| is_undisputed(index, &chosen, &all, objects))).collect();
+        chosen.into_iter().zip(undisputed).map(|(chosen, is_undisputed)| chosen.filter(|_| is_undisputed)).collect();
     let taken: BTreeSet<Candidate> =
         chosen.iter().zip(&all).filter_map(|(chosen, winners)| Some(winners.get((*chosen)?)?.0.clone())).collect();
     let named =
         objects.iter_mut().zip(all).zip(chosen).zip(&resolved).map(|(((object, winners), chosen), resolved)| {
-            let winner = chosen.and_then(|index| winners.into_iter().nth(index));
+            let winner = chosen.and_then(|index| winners.get(index)).cloned();
             let variable = winner.and_then(|(candidate, mut score)| {
                 score.rivals.retain(|rival| !taken.contains(rival));
                 describe(object, resolved, candidate, &score, trees)
@@ -98,48 +106,53 @@ pub fn name_all(objects: &mut [&mut RawObject], trees: &SyntaxTrees<'_>) -> Vec<
 /// A candidate variable of an object, with its votes.
 type Winner = (Candidate, Score);
 
-/// Whether an object keeps its variable. If several objects get one variable and are together larger than it, only the
+/// The candidates of objects that are alike.
+type Winners = Rc<Vec<Winner>>;
+
+/// Whether objects keep their variables. If several objects get one variable and are together larger than it, only the
 /// one with more votes than each other object keeps it.
-fn is_undisputed(index: usize, chosen: &[Option<usize>], all: &[Vec<Winner>], objects: &[&mut RawObject]) -> bool {
+fn undisputed(chosen: &[Option<usize>], all: &[Winners], objects: &[&mut RawObject]) -> Vec<bool> {
     let winner = |index: usize| chosen[index].map(|number| &all[index][number]);
-    let Some((own, score)) = winner(index) else { return true };
-    let others = (0..all.len()).filter(|other| *other != index);
-    let rivals: Vec<(usize, &Score)> = others
-        .filter_map(|other| winner(other).filter(|(candidate, _)| candidate == own).map(|(_, score)| (other, score)))
-        .collect();
-    let bytes: u64 = rivals.iter().map(|(other, _)| objects[*other].bytes).sum::<u64>() + objects[index].bytes;
-    let has_room = own.1.bytes.is_none_or(|size| bytes <= size + MAX_PADDING);
-    has_room || rivals.iter().all(|(_, rival)| rank(rival) < rank(score))
+    let mut sharing: BTreeMap<&Candidate, Vec<usize>> = BTreeMap::new();
+    for index in 0..all.len() {
+        if let Some((candidate, _)) = winner(index) {
+            sharing.entry(candidate).or_default().push(index);
+        }
+    }
+    let mut are_undisputed = vec![true; all.len()];
+    for (candidate, sharing) in sharing {
+        let bytes: u64 = sharing.iter().map(|index| objects[*index].bytes).sum();
+        if candidate.1.bytes.is_none_or(|size| bytes <= size + MAX_PADDING) {
+            continue;
+        }
+        let rank_of = |index: &usize| winner(*index).map(|(_, score)| rank(score));
+        let best = sharing.iter().map(rank_of).max();
+        let is_only = sharing.iter().filter(|index| Some(rank_of(index)) == best).count() == 1;
+        for index in &sharing {
+            are_undisputed[*index] = is_only && Some(rank_of(index)) == best;
+        }
+    }
+    are_undisputed
 }
 
 /// The variables of objects, as numbers of their candidates. If n objects have the same n candidates, the code treats them alike,
 /// and the origins of their indices may distinguish them. If these do not, the facts hold for each of them, and candidates are
 /// assigned in order of declaration.
 fn choose(
-    all: &[Vec<Winner>],
+    all: &[Winners],
     objects: &[&mut RawObject],
     is_consistent: &dyn Fn(usize, &Candidate) -> bool,
 ) -> Vec<Option<usize>> {
-    let mut numbers: BTreeMap<&Candidate, usize> = BTreeMap::new();
-    let mut names: Vec<Vec<usize>> = Vec::new();
-    for winners in all {
-        let mut of_object: Vec<usize> = Vec::new();
-        for (candidate, _) in winners {
-            let next = numbers.len();
-            of_object.push(*numbers.entry(candidate).or_insert(next));
-        }
-        of_object.sort_unstable();
-        names.push(of_object);
-    }
-    let mut groups: BTreeMap<&[usize], Vec<usize>> = BTreeMap::new();
-    for (index, names) in names.iter().enumerate() {
-        groups.entry(names).or_default().push(index);
+    let numbers = Numbers::of(all);
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (index, winners) in all.iter().enumerate() {
+        groups.entry(numbers.set(winners)).or_default().push(index);
     }
     // A variable is one object: one that certainly belongs to another object is excluded.
-    let mut certain: BTreeMap<&Candidate, Vec<usize>> = BTreeMap::new();
+    let mut certain: HashMap<usize, Vec<usize>> = HashMap::new();
     for (index, winners) in all.iter().enumerate() {
-        if let [(only, _)] = winners.as_slice() {
-            certain.entry(only).or_default().push(index);
+        if let [only] = numbers.candidates(winners) {
+            certain.entry(*only).or_default().push(index);
         }
     }
     let mut assigned: BTreeMap<Vec<usize>, Option<Vec<usize>>> = BTreeMap::new();
@@ -147,7 +160,7 @@ fn choose(
         let own = &all[index];
         // The last of them may have padding.
         let is_twin = |other: &usize| objects[*other].bytes.abs_diff(objects[index].bytes) <= MAX_PADDING;
-        let twins: Vec<usize> = groups[names[index].as_slice()].iter().copied().filter(is_twin).collect();
+        let twins: Vec<usize> = groups[&numbers.set(own)].iter().copied().filter(is_twin).collect();
         match own.len() {
             0 => None,
             1 => Some(0),
@@ -163,15 +176,51 @@ fn choose(
                 assigned.as_ref()?.get(position).copied()
             }
             _ => {
-                let is_taken = |(candidate, _): &Winner| {
+                let is_taken = |candidate: &usize| {
                     certain.get(candidate).is_some_and(|others| others.iter().any(|other| *other != index))
                 };
-                let mut free = own.iter().enumerate().filter(|(_, winner)| !is_taken(winner)).map(|(number, _)| number);
+                let own = numbers.candidates(own).iter().enumerate();
+                let mut free = own.filter(|(_, candidate)| !is_taken(candidate)).map(|(number, _)| number);
                 free.next().filter(|_| free.next().is_none())
             }
         }
     };
     (0..all.len()).map(variable_of).collect()
+}
+
+/// Candidates, and sets of them, as numbers. Objects that are alike share a list, which is numbered once.
+struct Numbers(HashMap<*const Vec<Winner>, (Vec<usize>, usize)>);
+
+impl Numbers {
+    fn of(all: &[Winners]) -> Self {
+        let mut candidates: BTreeMap<&Candidate, usize> = BTreeMap::new();
+        let mut sets: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
+        let mut lists = HashMap::new();
+        for winners in all {
+            lists.entry(Rc::as_ptr(winners)).or_insert_with(|| {
+                let mut numbers: Vec<usize> = Vec::new();
+                for (candidate, _) in winners.iter() {
+                    let next = candidates.len();
+                    numbers.push(*candidates.entry(candidate).or_insert(next));
+                }
+                let mut sorted = numbers.clone();
+                sorted.sort_unstable();
+                let next = sets.len();
+                (numbers, *sets.entry(sorted).or_insert(next))
+            });
+        }
+        Self(lists)
+    }
+
+    /// The candidates of a list, in its order.
+    fn candidates(&self, list: &Winners) -> &[usize] {
+        self.0.get(&Rc::as_ptr(list)).map_or(&[], |(numbers, _)| numbers)
+    }
+
+    /// The set of the candidates of a list. Lists with the same candidates in another order have the same.
+    fn set(&self, list: &Winners) -> usize {
+        self.0.get(&Rc::as_ptr(list)).map_or(usize::MAX, |(_, set)| *set)
+    }
 }
 
 /// The candidates of an object: one if its accesses decide, several if they are tied, or none.
@@ -400,10 +449,10 @@ fn describe(
     let part = part.unwrap_or_else(|| Part::whole(declaration));
     for (number, access) in object.accesses.iter_mut().enumerate() {
         let found = resolved.of(number, access);
-        let mentioned = candidates(found);
-        let is_mentioned =
-            |(tree, one): &Candidate| mentioned.iter().any(|(of, it)| of == tree && it.range == one.range);
-        access.is_of_sharing = !is_mentioned(&own) && score.rivals.iter().any(is_mentioned);
+        let is_mentioned = |(tree, one): &Candidate| {
+            found.iter().any(|found| found.place.tree == *tree && found.mention.declaration.range == one.range)
+        };
+        access.is_of_sharing = score.rivals.iter().any(is_mentioned) && !is_mentioned(&own);
         mark_use(access, found, (*tree, declaration), trees);
         if let (None, Some((tree, declaration))) = (&access.index, &score.through) {
             mark_use(access, found, (*tree, declaration), trees);
@@ -439,9 +488,26 @@ fn volatile_member(
     of_view.next()?.tree(trees).volatile_member(declaration.type_text.split('[').next()?).map(Volatility::Member)
 }
 
-/// The array or structure of an object, if all accesses agree.
-pub fn declared(object: &RawObject, trees: &SyntaxTrees<'_>) -> Option<Declaration> {
-    let scores = votes(object, &Resolved::new(object, trees, &Rc::default()));
+/// The arrays and structures of objects, as far as they were asked for.
+pub struct DeclaredOf<'t> {
+    trees: &'t SyntaxTrees<'t>,
+    uses: Rc<KnownUses>,
+    known: OfAlike<Option<Declaration>>,
+}
+
+impl<'t> DeclaredOf<'t> {
+    pub fn new(trees: &'t SyntaxTrees<'t>) -> Self {
+        Self { trees, uses: Rc::default(), known: OfAlike::default() }
+    }
+
+    /// The array or structure of an object, if all accesses agree.
+    pub fn of(&self, object: &RawObject) -> Rc<Option<Declaration>> {
+        self.known.of(object, || declared(object, &Resolved::new(object, self.trees, &self.uses)))
+    }
+}
+
+fn declared(object: &RawObject, resolved: &Resolved<'_>) -> Option<Declaration> {
+    let scores = votes(object, resolved);
     let best = scores.values().map(rank).max()?;
     let mut winners =
         scores.into_iter().filter(|(_, score)| rank(score) == best).map(|((_, declaration), _)| declaration);

@@ -3,10 +3,12 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::rc::Rc;
 
 use cuda_syntax::identifiers::{identifiers, occurrences};
 use cuda_syntax::{SyntaxTrees, TreeId};
 
+use super::resolve::Found;
 use super::votes::{Candidate, Resolved};
 use crate::access::{Access, Address, RawObject};
 use crate::place::Place;
@@ -30,9 +32,39 @@ type Key = (TreeId, (usize, usize));
 /// An index in a text, and whether the kernel itself has it.
 type Index = (TreeId, Range<usize>, bool);
 
-/// What the texts of indices that were read so far tell. Many variables of one statement have the same.
+/// The variables that an address excludes.
+type Excluded = Rc<HashSet<Key>>;
+
+/// What the texts of indices that were read so far tell. Many variables of one statement have the same, and many accesses of it exclude
+/// the same variables.
 #[derive(Default)]
-pub struct Texts(RefCell<HashMap<Index, Told>>);
+pub struct Texts {
+    told: RefCell<HashMap<Index, Told>>,
+    contradicted: RefCell<HashMap<(*const Found, Origin), Excluded>>,
+}
+
+/// What contradicts a text, of an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Origin {
+    thread: bool,
+    loaded: bool,
+    compared: bool,
+    unknown: bool,
+    parameters: Option<u64>,
+}
+
+impl Origin {
+    fn of(access: &Access) -> Option<Self> {
+        let Address::Computed(sources) = &access.address else { return None };
+        Some(Self {
+            thread: sources.thread_index,
+            loaded: sources.loaded,
+            compared: sources.compared,
+            unknown: sources.unknown,
+            parameters: access.parameters,
+        })
+    }
+}
 
 /// The variables that an object cannot be: of each access with a run-time index, the text has indices of the variable, and the
 /// origins of the address contradict all of them.
@@ -41,33 +73,43 @@ pub fn contradicted(
     resolved: &Resolved<'_>,
     trees: &SyntaxTrees<'_>,
     texts: &Texts,
-) -> HashSet<Key> {
-    let mut all = HashSet::new();
-    let is_computed = |access: &Access| matches!(access.address, Address::Computed(_));
-    for (number, access) in object.accesses.iter().enumerate().filter(|(_, access)| is_computed(access)) {
-        let mut fits: HashMap<Key, bool> = HashMap::new();
-        for found in resolved.of(number, access).iter() {
-            let key = (found.place.tree, found.mention.declaration.range);
-            for index in &found.mention.indices {
-                // The outermost function is the kernel.
-                let told = texts.told(index, &found.place, found.is_outermost(), trees);
-                *fits.entry(key).or_default() |= !contradicts(told, access);
-            }
-        }
-        all.extend(fits.into_iter().filter(|(_, fits)| !fits).map(|(key, _)| key));
-    }
-    all
+) -> Vec<Excluded> {
+    let computed =
+        object.accesses.iter().enumerate().filter_map(|(number, access)| Some((number, access, Origin::of(access)?)));
+    let excluded =
+        computed.map(|(number, access, origin)| texts.contradicted(resolved.of(number, access), origin, trees));
+    excluded.filter(|keys| !keys.is_empty()).collect()
 }
 
 /// Whether an object may be a variable.
-pub fn is_consistent(contradicted: &HashSet<Key>, (tree, declaration): &Candidate) -> bool {
-    !contradicted.contains(&(*tree, declaration.range))
+pub fn is_consistent(contradicted: &[Excluded], (tree, declaration): &Candidate) -> bool {
+    !contradicted.iter().any(|keys| keys.contains(&(*tree, declaration.range)))
 }
 
 impl Texts {
     fn told(&self, index: &Range<usize>, place: &Place, is_of_kernel: bool, trees: &SyntaxTrees<'_>) -> Told {
         let key = (place.tree, index.clone(), is_of_kernel);
-        *self.0.borrow_mut().entry(key).or_insert_with(|| told(index, place, is_of_kernel, trees))
+        *self.told.borrow_mut().entry(key).or_insert_with(|| told(index, place, is_of_kernel, trees))
+    }
+
+    /// The variables of which all indices contradict an address. `found` stays where it is while its unit is symbolized.
+    fn contradicted(&self, found: &[Found], origin: Origin, trees: &SyntaxTrees<'_>) -> Excluded {
+        if let Some(known) = self.contradicted.borrow().get(&(found.as_ptr(), origin)) {
+            return Rc::clone(known);
+        }
+        let mut fits: HashMap<Key, bool> = HashMap::new();
+        for one in found {
+            let key = (one.place.tree, one.mention.declaration.range);
+            for index in &one.mention.indices {
+                // The outermost function is the kernel.
+                let told = self.told(index, &one.place, one.is_outermost(), trees);
+                *fits.entry(key).or_default() |= !contradicts(told, origin);
+            }
+        }
+        let keys: HashSet<Key> = fits.into_iter().filter(|(_, fits)| !fits).map(|(key, _)| key).collect();
+        let keys = Rc::new(keys);
+        self.contradicted.borrow_mut().insert((found.as_ptr(), origin), Rc::clone(&keys));
+        keys
     }
 }
 
@@ -92,12 +134,11 @@ fn told(index: &Range<usize>, place: &Place, is_of_kernel: bool, trees: &SyntaxT
     }
 }
 
-fn contradicts(told: Told, access: &Access) -> bool {
-    let Address::Computed(sources) = &access.address else { return false };
-    (told.thread && !sources.thread_index && !sources.unknown)
-        || (told.loaded && !sources.loaded && !sources.compared && !sources.unknown)
-        || (told.is_plain && sources.loaded)
-        || access.parameters.is_some_and(|derived| told.parameters & !derived != 0)
+fn contradicts(told: Told, origin: Origin) -> bool {
+    (told.thread && !origin.thread && !origin.unknown)
+        || (told.loaded && !origin.loaded && !origin.compared && !origin.unknown)
+        || (told.is_plain && origin.loaded)
+        || origin.parameters.is_some_and(|derived| told.parameters & !derived != 0)
 }
 
 /// The only bijection of objects to variables for which `fits(object, variable)` holds. If nothing distinguishes them,
@@ -138,8 +179,6 @@ mod tests {
     use cuda_syntax::Example;
     use nv_code::AccessKind;
     use nv_code::dataflow::Provenance;
-
-    use std::rc::Rc;
 
     use super::*;
 

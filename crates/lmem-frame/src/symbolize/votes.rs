@@ -1,12 +1,13 @@
 //! Candidate variables of an object: each access votes for all variables that its statement mentions.
 
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
 use cuda_syntax::tree::{Declaration, DeclarationKind, Mention};
 use cuda_syntax::{SyntaxTrees, TreeId};
+use lmem_base::chain::Shared;
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
 use nv_code::AccessKind;
@@ -19,7 +20,7 @@ use crate::place::{Place, Places};
 /// A declaration and the syntax tree that contains it.
 pub type Candidate = (TreeId, Declaration);
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Score {
     /// Votes that are almost certainly right: of computed indices, and of arguments by position.
     pub certain: u64,
@@ -53,26 +54,46 @@ pub fn candidates(found: &[Found]) -> BTreeSet<Candidate> {
 /// to vote, to tell variables of equal votes apart, and to blame a use.
 pub struct Resolved<'t> {
     trees: &'t SyntaxTrees<'t>,
-    known: Rc<Known>,
-    found: Vec<OnceCell<Vec<Found>>>,
+    known: Rc<KnownUses>,
+    found: Vec<OnceCell<Rc<[Found]>>>,
+}
+
+/// What the uses of an access depend on: the statement, the direction, and whether the address is computed.
+type Asked = (Shared<Place>, AccessKind, bool);
+
+/// The uses found so far for accesses of one unit. Many objects are accessed by the same statement.
+#[derive(Default)]
+pub struct KnownUses {
+    outside: Known,
+    of_accesses: RefCell<HashMap<Asked, Rc<[Found]>>>,
+}
+
+impl KnownUses {
+    /// The uses of variables that may be an access.
+    fn of(&self, access: &Access, trees: &SyntaxTrees<'_>) -> Rc<[Found]> {
+        let key = (Shared(access.places.clone()), access.kind, access.is_computed());
+        if let Some(known) = self.of_accesses.borrow().get(&key) {
+            return Rc::clone(known);
+        }
+        let found: Rc<[Found]> = resolve_access(access, trees, &self.outside).into();
+        self.of_accesses.borrow_mut().insert(key, Rc::clone(&found));
+        found
+    }
 }
 
 impl<'t> Resolved<'t> {
     /// `known` are the answers for objects of the same unit so far.
-    pub fn new(object: &RawObject, trees: &'t SyntaxTrees<'t>, known: &Rc<Known>) -> Self {
+    pub fn new(object: &RawObject, trees: &'t SyntaxTrees<'t>, known: &Rc<KnownUses>) -> Self {
         Self { trees, known: Rc::clone(known), found: object.accesses.iter().map(|_| OnceCell::new()).collect() }
     }
 
     /// The answer for the access with this number. It stays the same while accesses are narrowed to uses: none gets or loses its run-time
     /// address by that.
     pub fn of(&self, number: usize, access: &Access) -> &[Found] {
-        self.found
-            .get(number)
-            .map_or(&[], |found| found.get_or_init(|| resolve_access(access, self.trees, &self.known)))
+        self.found.get(number).map_or(&[], |found| found.get_or_init(|| self.known.of(access, self.trees)))
     }
 }
 
-/// The uses of variables that may be an access.
 pub fn resolve_access(access: &Access, trees: &SyntaxTrees<'_>, known: &Known) -> Vec<Found> {
     let fits = |mention: &Mention, place: &Place| fits_access(mention, place, access);
     let wanted = Wanted { fits: &fits, is_indexed: access.is_computed(), kind: Some(access.kind) };

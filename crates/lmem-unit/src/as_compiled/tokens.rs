@@ -201,6 +201,10 @@ fn number(text: &str) -> usize {
 /// Length of the string or character literal at the start of a text.
 fn literal(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
+    // Nearly all tokens are none.
+    if !matches!(bytes.first(), Some(b'"' | b'\'' | b'u' | b'U' | b'L' | b'R')) {
+        return None;
+    }
     let prefix = ["u8R", "uR", "UR", "LR", "u8", "R", "u", "U", "L", ""]
         .into_iter()
         .find(|prefix| text.starts_with(prefix) && matches!(bytes.get(prefix.len()), Some(b'"' | b'\'')))?;
