@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use lmem_base::diagnostic::{Diagnostic, Evidence};
+use lmem_base::diagnostic::{Diagnostic, Evidence, Suggestion, VerifiedKernel};
 use lmem_base::gpu::Arch;
 
+use super::compare::Fault;
 use super::measure::{Measured, canonical};
 use super::overlay::Overlay;
-use super::{Prover, compare, compile};
+use super::{Prover, Tally, compare, compile, place};
 
 /// Cost of running the kernels of a unit, in compilations of small files.
 const COST: u64 = 1;
@@ -40,6 +41,32 @@ pub fn run_alone(diagnostics: &mut [Diagnostic], prover: &Prover<'_>) {
             compare::share(kernel, counts, Arch::of(prover.subjects[subject].architecture))
         });
         evidence.local_share = shares.max();
+    }
+}
+
+/// Below this share of the time, in thousandths, nobody gives shared memory for an edit without an estimate.
+const IDLE: u32 = 50;
+
+/// Leaves out edits that take shared memory of a kernel whose local memory takes next to nothing of its time, where no
+/// estimate says that they gain.
+pub(super) fn leave_out_idle(diagnostics: &mut [Diagnostic], tally: &mut Tally) {
+    for diagnostic in diagnostics {
+        let share = diagnostic.evidence.as_ref().and_then(|evidence| evidence.local_share);
+        let Some(share) = share.filter(|share| *share < IDLE) else { continue };
+        let is_idle = |suggestion: &Suggestion| {
+            suggestion.verification.as_ref().is_some_and(|proof| {
+                let grows = |kernel: &VerifiedKernel| kernel.after.usage.shared > kernel.before.usage.shared;
+                let is_known = |kernel: &VerifiedKernel| kernel.speedup.is_some() || kernel.measured.is_some();
+                proof.kernels.iter().any(grows) && !proof.kernels.iter().any(is_known)
+            })
+        };
+        let idle: Vec<Suggestion> = diagnostic.suggestions.extract_if(.., |suggestion| is_idle(suggestion)).collect();
+        for suggestion in idle {
+            let fault = Fault::Idle(share);
+            diagnostic.reject(&suggestion.title, &fault);
+            tally.proven = tally.proven.saturating_sub(1);
+            tally.refuted.push((place(diagnostic), fault));
+        }
     }
 }
 

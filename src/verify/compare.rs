@@ -22,6 +22,13 @@ const MINOR_PART: u64 = 10;
 /// The same for spills: what is left of them still decides.
 const MINOR_PART_OF_SPILLS: u64 = 3;
 
+/// Where less than one part in this many of the local memory goes, nothing else may get worse, unless an estimate says that it
+/// is faster.
+const SLIGHT_PART: u64 = 20;
+
+/// Machine code may grow by this many bytes, which caches of instructions hold, or by half.
+const MORE_CODE: u64 = 32 << 10;
+
 /// Facts about a candidate besides its figures.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
@@ -70,6 +77,14 @@ pub enum Fault {
     SpillsLeft,
     #[error("shared memory for too little of the local memory")]
     Minor,
+    #[error("takes registers or machine code for too little of the local memory")]
+    Slight,
+    /// Bytes of machine code.
+    #[error("machine code {} → {}", kib(*.0 >> 10 << 10), kib(*.1 >> 10 << 10))]
+    Code(u64, u64),
+    /// In thousandths.
+    #[error("shared memory, where local memory takes {}.{} % of the time", .0 / 10, .0 % 10)]
+    Idle(u32),
     #[error("halves occupancy, saves less")]
     Occupancy,
     #[error("shared memory leaves {1} of {0} warps resident, saves less")]
@@ -114,6 +129,9 @@ impl Fault {
             self,
             Self::NoGain
                 | Self::Minor
+                | Self::Slight
+                | Self::Code(..)
+                | Self::Idle(_)
                 | Self::Occupancy
                 | Self::Work(..)
                 | Self::Slower(_)
@@ -194,10 +212,21 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Resul
     let room = crowded(before, after, terms).filter(|(free, left)| !is_paid(old_work, new_work, *free, *left));
     let doubt = match room {
         _ if is_unpaid => Some(Fault::Occupancy),
+        _ if is_slight(before, after) && (falls_in_warps(old, new) || after.code > before.code + before.code / 4) => {
+            Some(Fault::Slight)
+        }
         _ if new_work > old_work + old_work / TOLERANCE => Some(Fault::Work(old_work, new_work)),
         room => room.map(|(free, left)| Fault::Room(free, left)),
     };
     Ok(Judged { before: footprint(before, old, old_work), after: footprint(after, new, new_work), doubt })
+}
+
+/// Whether the machine code grows by more than an edit is worth that may not be faster: somebody waits for its compilation.
+pub fn swells(before: &Function, after: Option<&Function>, speedup: Option<Speedup>) -> Option<Fault> {
+    let (old, new) = (before.code, after?.code);
+    let is_large = old > 0 && new > old.saturating_add(MORE_CODE) && new > old.saturating_add(old / 2);
+    let is_faster = speedup.is_some_and(|speedup| speedup.low_percent > 100);
+    (is_large && !is_faster).then_some(Fault::Code(old, new))
 }
 
 /// How much faster a kernel becomes, from what both versions execute. `None` if they were not run.
@@ -295,6 +324,16 @@ fn falls(before: &Function, after: &Function) -> bool {
     let spills = (before.spilled(), after.spilled());
     let is_known = !after.stack_is_unknown || before.stack_is_unknown;
     is_known && frames.1 <= frames.0 && spills.1 <= spills.0 && (frames.1 < frames.0 || spills.1 < spills.0)
+}
+
+fn falls_in_warps(before: Option<Occupancy>, after: Option<Occupancy>) -> bool {
+    before.zip(after).is_some_and(|(before, after)| after.warps < before.warps)
+}
+
+/// Whether nearly all of the frame and of the spills stays.
+fn is_slight(before: &Function, after: &Function) -> bool {
+    let all = |function: &Function| function.usage.stack_frame + function.spilled();
+    all(before).saturating_sub(all(after)).saturating_mul(SLIGHT_PART) < all(before)
 }
 
 /// Whether less than a tenth of the frame and of the spills is gone, or less than a third where nothing but spills is.
@@ -402,6 +441,29 @@ mod tests {
     #[test]
     fn spills_in_place_of_a_frame_are_none() {
         assert_eq!(fault(&function(128, 0, 32, 100), &function(64, 64, 32, 100)), Some(Fault::NoGain));
+    }
+
+    #[test]
+    fn next_to_nothing_is_worth_no_registers_and_no_code() {
+        let of = |stack_frame, registers, code| Function { code, ..function(stack_frame, 0, registers, 50) };
+        let before = of(13760, 31, 16 << 10);
+        assert_eq!(fault(&before, &of(13440, 56, 16 << 10)), Some(Fault::Slight));
+        assert_eq!(fault(&before, &of(13440, 31, 24 << 10)), Some(Fault::Slight));
+        assert_eq!(fault(&before, &of(13440, 31, 16 << 10)), None);
+        assert_eq!(fault(&before, &of(12000, 56, 16 << 10)), None);
+    }
+
+    #[test]
+    fn much_more_machine_code_needs_a_gain() {
+        let of = |kib: u64| Function { code: kib << 10, ..function(16, 0, 32, 50) };
+        let speedup = |low_percent| Some(Speedup { percent: 150, low_percent, high_percent: 200 });
+        let fault = |before, after, speedup| swells(&of(before), Some(&of(after)), speedup);
+        assert_eq!(fault(584, 1241, None), Some(Fault::Code(584 << 10, 1241 << 10)));
+        assert_eq!(fault(584, 1241, speedup(90)), Some(Fault::Code(584 << 10, 1241 << 10)));
+        assert_eq!(fault(584, 1241, speedup(110)), None);
+        assert_eq!(fault(584, 800, None), None);
+        assert_eq!(fault(4, 30, None), None);
+        assert_eq!(fault(0, 300, None), None);
     }
 
     #[test]

@@ -92,7 +92,14 @@ pub struct Function {
     pub stack_is_unknown: bool,
     /// The largest block that the kernel allows, if it says so.
     pub threads: Option<u32>,
+    /// Bytes of its machine code, with what follows it in its section.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub code: u64,
     pub work: Work,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Function {
@@ -127,6 +134,7 @@ impl Measured {
             if let Some(measured) = self.functions.get_mut(&canonical(&function.name)) {
                 let inner = function.inner.iter().filter(|inner| !inner.is_routine).map(|inner| inner.code.clone());
                 let inner: Vec<Range<u32>> = inner.collect();
+                measured.code = function.code.len() as u64;
                 measured.work = Work::of(&SassFunction::new(&function.code, arch), &inner);
             }
         }

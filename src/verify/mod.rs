@@ -169,6 +169,7 @@ pub fn prove(diagnostics: &mut [Diagnostic], prover: &Prover<'_>) -> Tally {
     covered::share(diagnostics, &|edits, place| prover.subjects.are_of_one(edits, place));
     if !tally.interrupted {
         run_alone(diagnostics, prover);
+        alone::leave_out_idle(diagnostics, &mut tally);
     }
     tally
 }
@@ -542,6 +543,9 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
                 (estimated, _) => estimated,
             },
         };
+        if let Some(fault) = compare::swells(before, edited, speedup).filter(|_| measured.is_none()) {
+            return Err(fault);
+        }
         // Instructions alone are too little to give half of the warps for.
         if speedup.is_none() && measured.is_none() && compare::halves_occupancy(before, edited, terms) {
             return Err(Fault::Occupancy);
