@@ -40,6 +40,10 @@ pub enum CompileError {
     Outside(PathBuf),
     #[error("`{}` is neither a file nor a folder", .0.display())]
     Special(PathBuf),
+    #[error(
+        "a macro makes the directive `{0}`: what it includes would be read by the front end alone, and is not known; write the directive without a macro"
+    )]
+    MadeDirective(String),
     #[error("`{program}` crashed with signal {signal}")]
     Crashed { program: String, signal: i32 },
     #[error("`{program}` ended with exit code {code} and said: {output}")]
