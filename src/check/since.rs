@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use lmem_base::comparison::{KernelComparison, Version};
-use lmem_base::diagnostic::{Code, Diagnostic, Report, Severity, SinceTally};
+use lmem_base::diagnostic::{Code, Diagnostic, Help, Report, Severity, SinceTally};
 use lmem_base::gpu::Arch;
 use lmem_base::source::normalize;
 use lmem_base::words::plural;
@@ -18,6 +18,7 @@ use lmem_project::discover::{DiscoverError, Workspace};
 use super::hidden::{self, Checked};
 use super::jobs::Job;
 use super::loosened;
+use super::not_analysed;
 use super::revision::Revision;
 use super::surroundings::Surroundings;
 use super::unit::UnitReport;
@@ -268,6 +269,9 @@ impl Since {
             asked_then.iter().filter(|name| !asked_now.is_empty() && !asked_now.contains(name)).collect();
         let checked = Checked { left_out: &left_out, dropped: &dropped, is_silent, compiled };
         report.diagnostics.extend(hidden::take(&mut tally, &checked, workspace, &self.name).and_then(leveled));
+        let is_touched = |path: &&PathBuf| reached.changed.contains(*path) || self.is_changed(path);
+        let untold: Vec<&PathBuf> = never_compiled.iter().filter(is_touched).collect();
+        report.diagnostics.extend(self.untold(&untold, root).and_then(leveled));
         report.diagnostics.extend(loosened);
         report.summary.since = Some(SinceTally {
             revision: self.name.clone(),
@@ -304,6 +308,20 @@ impl Since {
             talk.note(&format!("{sources} of `{name}` did not compile: all that is found there now counts as new"));
         }
         never
+    }
+
+    /// A warning of sources that the change touches and that do not compile, so that what it does to their kernels is not known.
+    fn untold(&self, sources: &[&PathBuf], root: &Path) -> Option<Diagnostic> {
+        let (first, others) = sources.split_first()?;
+        let first = lmem_base::source::display_path(first, root);
+        let others = match others.len() {
+            0 => String::new(),
+            more => format!(" and {}", plural(more as u64, "other")),
+        };
+        let message =
+            format!("`{first}`{others} changed, and compiled neither in `{}` nor now: not checked", self.name);
+        let help = Help { message: "make it compile, or leave it out with `exclude`".to_string() };
+        Some(Diagnostic { help: vec![help], ..not_analysed::less_checked(&message) })
     }
 
     /// The kernels of both versions that the change reaches.
