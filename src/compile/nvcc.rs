@@ -14,6 +14,9 @@ use super::ptxas::REPORTING_FLAGS;
 /// Environment variables whose flags nvcc adds to every command line.
 pub const ADDING_VARIABLES: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
 
+/// The time of a compilation, for compilers that are not to read the clock (reproducible-builds.org).
+const EPOCH: &str = "SOURCE_DATE_EPOCH";
+
 /// The command line that compiles `source` for one architecture such as `sm_90` into `cubin`.
 ///
 /// `--keep` costs nothing. It keeps the PTX with its `.loc` lines, which the copy inside the cubin lacks, and the
@@ -71,6 +74,10 @@ pub fn host_command(
 fn base(nvcc: &Path, flags: &NvccFlags, arguments: &[String]) -> Command {
     let mut command = Command::new(nvcc);
     command.args(arguments);
+    // What `__DATE__` and `__TIME__` stand for would be another text each time, and is not seen in what the preprocessor writes.
+    if std::env::var_os(EPOCH).is_none() {
+        command.env(EPOCH, "0");
+    }
     if flags.origin == FlagOrigin::Captured {
         // For captured flags, the build's values of these variables are already included.
         for name in ADDING_VARIABLES {
