@@ -103,6 +103,7 @@ impl UnitRun<'_, '_> {
         let Some(program) = &toolkit.nvcc else {
             return Err(CompileError::missing(toolkit, "nvcc", "`.cu` files").into());
         };
+        nvcc::refuse_shell(program)?;
         let command = |source: &Path, folder: &Path| {
             nvcc::command(program, &attempt.architecture, flags, &attempt.arguments, source, folder)
         };
