@@ -293,7 +293,7 @@ impl Parser {
     }
 
     fn finish(mut self) -> Option<Invocation> {
-        let is_input = |file: &&String| self.is_cuda || lmem_base::source::has_ending(Path::new(file), &["cu"]);
+        let is_input = |file: &&String| self.is_cuda || lmem_base::source::has_ending(Path::new(file), &["cu", "cup"]);
         self.found.inputs = self.files.iter().filter(is_input).map(|file| self.absolute(file)).collect();
         if self.is_foreign || self.found.inputs.is_empty() {
             return None;

@@ -208,6 +208,7 @@ impl Commands {
         }
         let Some(mut invocation) = Invocation::parse(&expanded, &folder) else { return is_whole };
         let (allowed, mut refused) = nvcc_flags::allowed(&invocation.flags, &folder);
+        is_read &= dropped.is_empty();
         refused.extend(dropped);
         if !refused.is_empty() {
             self.notes.push(format!(
@@ -219,9 +220,7 @@ impl Commands {
         }
         invocation.flags = allowed;
         self.invocations.push(invocation);
-        is_read
-            && is_whole
-            && !refused.iter().any(|flag| nvcc_flags::may_change_text(flag) || flag.starts_with("--config"))
+        is_read && is_whole && !refused.iter().any(|flag| nvcc_flags::may_change_text(flag))
     }
 }
 
@@ -332,6 +331,7 @@ mod tests {
             "nvcc -x cu -Xcompiler -Iinc k.cpp",
             "nvcc -x cu -Xcompiler -include,e.h k.cpp",
             "clang++ -x cuda -imacros e.h k.cpp",
+            "clang++ -x cuda -cxx-isystem inc k.cpp",
             "nvcc -x cu @none.rsp k.cpp",
         ] {
             assert!(unreadable(&format!("[{}]", command(words))), "{words}");
