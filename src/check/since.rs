@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use lmem_base::comparison::{KernelComparison, Version};
 use lmem_base::diagnostic::{Code, Diagnostic, Help, Report, Severity, SinceTally};
 use lmem_base::gpu::Arch;
-use lmem_base::source::normalize;
+use lmem_base::source::{has_ending, normalize};
 use lmem_base::words::plural;
 use lmem_project::discover::{DiscoverError, Workspace};
 
@@ -26,6 +26,9 @@ use super::{CheckError, Outcome, Talk};
 use crate::cli::CheckArgs;
 use crate::gate::{Against, Baseline};
 use crate::git::{Changes, Checkout, GitError, Repository, TreeEntry};
+
+/// Endings of files that sources include.
+const HEADERS: [&str; 9] = ["cuh", "h", "hh", "hpp", "hxx", "inc", "inl", "ipp", "tpp"];
 
 /// The units that are compared with those of the revision.
 #[derive(Debug, Default)]
@@ -269,7 +272,9 @@ impl Since {
             asked_then.iter().filter(|name| !asked_now.is_empty() && !asked_now.contains(name)).collect();
         let checked = Checked { left_out: &left_out, dropped: &dropped, is_silent, compiled };
         report.diagnostics.extend(hidden::take(&mut tally, &checked, workspace, &self.name).and_then(leveled));
-        let is_touched = |path: &&PathBuf| reached.changed.contains(*path) || self.is_changed(path);
+        // What a source reads that does not compile is not known.
+        let has_header = self.changes.changed.iter().any(|path| has_ending(Path::new(path), &HEADERS));
+        let is_touched = |path: &&PathBuf| has_header || reached.changed.contains(*path) || self.is_changed(path);
         let untold: Vec<&PathBuf> = never_compiled.iter().filter(is_touched).collect();
         report.diagnostics.extend(self.untold(&untold, root).and_then(leveled));
         report.diagnostics.extend(loosened);
