@@ -129,7 +129,7 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
     }
     let toolkit_folder = root.join("toolkit");
     case.nvcc.iter().try_for_each(|script| make_toolkit(&toolkit_folder, script))?;
-    let variables: BTreeMap<&str, &Path> = [
+    let mut variables: BTreeMap<&str, &Path> = [
         ("TREE", &*tree),
         ("OUTSIDE", &*outside),
         ("CASE", folder),
@@ -141,6 +141,7 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
         ("PROGRAM", Path::new(env!("CARGO_BIN_EXE_cargo-lmem"))),
     ]
     .into();
+    variables.extend(toolkit().filter(|_| case.live).map(|path| ("CUDA", path)));
     let script = |text: &str, said: &str| -> Result<(), Failed> {
         let mut shell = Command::new("sh");
         shell

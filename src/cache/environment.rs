@@ -1,10 +1,12 @@
 //! Inputs of the compilers besides their command line.
 
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use lmem_base::diagnostic::FlagOrigin;
-use lmem_base::process;
+use lmem_base::{places, process};
 
+use super::hashes::Hashes;
 use crate::compile::ADDING_VARIABLES;
 
 /// Environment variables that nvcc and the host compiler read: the choice of host compiler, and header folders.
@@ -22,6 +24,15 @@ const VARIABLES: [&str; 8] = [
 /// The host compilers that nvcc looks for on `PATH`.
 const HOST_COMPILERS: [&str; 2] = ["gcc", "g++"];
 
+/// Options of nvcc that name a host compiler, or its folder.
+const NAMING: [&str; 4] = ["-ccbin", "--ccbin", "-compiler-bindir", "--compiler-bindir"];
+
+/// Larger programs are no scripts.
+const MAX_SCRIPT_BYTES: u64 = 64 << 10;
+
+/// Limit on what a script names: more is no wrapper around a compiler.
+const MAX_NAMED: usize = 200;
+
 /// The values of all inputs of an nvcc command that are not on its command line, looked for once in a run.
 #[derive(Default)]
 pub struct Environment {
@@ -30,26 +41,126 @@ pub struct Environment {
 }
 
 impl Environment {
-    pub fn of_nvcc(&self, origin: FlagOrigin) -> &[String] {
+    pub fn of_nvcc(&self, origin: FlagOrigin, hashes: &Hashes) -> &[String] {
         // The variables of a captured build are part of its record.
         match origin {
-            FlagOrigin::Captured => self.of_captured.get_or_init(|| values(&[])),
-            _ => self.of_others.get_or_init(|| values(&ADDING_VARIABLES)),
+            FlagOrigin::Captured => self.of_captured.get_or_init(|| values(&[], hashes)),
+            _ => self.of_others.get_or_init(|| values(&ADDING_VARIABLES, hashes)),
         }
     }
 }
 
-fn values(adding: &[&str]) -> Vec<String> {
-    let set = adding.iter().chain(&VARIABLES).filter_map(|name| {
+fn values(adding: &[&str], hashes: &Hashes) -> Vec<String> {
+    let value = |name: &str| {
         let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
-        Some(format!("{name}={}", value.to_string_lossy()))
-    });
-    set.chain(HOST_COMPILERS.iter().filter_map(|name| host_compiler(name))).collect()
+        Some(value.to_string_lossy().into_owned())
+    };
+    let set = adding.iter().chain(&VARIABLES).filter_map(|name| Some(format!("{name}={}", value(name)?)));
+    let named = value("NVCC_CCBIN").into_iter().chain(adding.iter().filter_map(|name| value(name)).flat_map(named_in));
+    let found = HOST_COMPILERS.iter().filter_map(|name| process::on_path(name));
+    let compilers = named.flat_map(|named| compilers_at(&named)).chain(found);
+    set.chain(compilers.flat_map(|path| identity(&path, hashes))).collect()
 }
 
-/// The program that a name on `PATH` resolves to: its real path, which includes the version on most systems, and its
-/// size. The modification time is not used, as it differs between machines.
-fn host_compiler(name: &str) -> Option<String> {
-    let path = process::on_path(name)?.canonicalize().ok()?;
-    Some(format!("{name} {} {}", path.display(), path.metadata().ok()?.len()))
+/// The host compilers that a text of flags names.
+fn named_in(flags: String) -> Vec<String> {
+    let mut named = Vec::new();
+    let mut words = flags.split_whitespace();
+    while let Some(word) = words.next() {
+        let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+        if NAMING.contains(&name) {
+            named.extend(value.or_else(|| words.next()).map(str::to_string));
+        }
+    }
+    named
+}
+
+/// The programs that nvcc may start where it is told of one, or of a folder with some.
+fn compilers_at(named: &str) -> Vec<PathBuf> {
+    let path = Path::new(named);
+    match path.is_dir() {
+        true => HOST_COMPILERS.iter().map(|name| path.join(name)).filter(|path| path.is_file()).collect(),
+        false if named.contains('/') => vec![path.to_path_buf()],
+        false => process::on_path(named).into_iter().collect(),
+    }
+}
+
+/// The real path of a program, which includes the version on most systems, and its content. The modification time is not used, as it
+/// differs between machines. Of a script, also the variables and files that it names.
+fn identity(program: &Path, hashes: &Hashes) -> Vec<String> {
+    let Ok(path) = program.canonicalize() else { return Vec::new() };
+    let of = |path: &Path| format!("{} {}", path.display(), hashes.of(path).unwrap_or_default());
+    let mut parts = vec![format!("{} {}", program.display(), of(&path))];
+    let is_short = path.metadata().is_ok_and(|found| found.len() <= MAX_SCRIPT_BYTES);
+    let script = is_short.then(|| places::read(&path, MAX_SCRIPT_BYTES).ok()).flatten();
+    if let Some(script) = script.filter(|text| text.starts_with(b"#!")) {
+        let words = Words::of(&String::from_utf8_lossy(&script));
+        let value = |name: &String| format!("{name}={:?}", std::env::var_os(name));
+        parts.extend(words.variables.iter().map(value));
+        parts.extend(words.files.iter().filter(|path| path.is_file()).map(|path| of(path)));
+    }
+    parts
+}
+
+/// What a script names.
+#[derive(Debug, Default, PartialEq)]
+struct Words {
+    variables: Vec<String>,
+    files: Vec<PathBuf>,
+}
+
+impl Words {
+    fn of(script: &str) -> Self {
+        let is_word = |c: char| c.is_alphanumeric() || "_/.+-".contains(c);
+        let mut words = Self::default();
+        for word in script.split(|c: char| !is_word(c)).filter(|word| word.starts_with('/')) {
+            words.files.push(PathBuf::from(word));
+        }
+        for name in script.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
+            if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && std::env::var_os(name).is_some() {
+                words.variables.push(name.to_string());
+            }
+        }
+        words.variables.sort();
+        words.variables.dedup();
+        words.variables.truncate(MAX_NAMED);
+        words.files.sort();
+        words.files.dedup();
+        words.files.truncate(MAX_NAMED);
+        words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_what_it_names_too() {
+        let words = Words::of("#!/bin/sh\n. /etc/conf\nexec /usr/bin/g++ ${PATH} $NONE_SUCH \"$@\"\n");
+        assert_eq!(words.files, ["/bin/sh", "/etc/conf", "/usr/bin/g++"].map(PathBuf::from));
+        assert_eq!(words.variables, ["PATH"]);
+    }
+
+    #[test]
+    fn flags_name_host_compilers() {
+        assert_eq!(named_in("-O3 -ccbin /a/g++ --compiler-bindir=/b -DX".to_string()), ["/a/g++", "/b"]);
+        assert_eq!(named_in("-ccbin".to_string()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn another_text_is_another_compiler() {
+        let folder = tempfile::tempdir().unwrap();
+        let (program, other) = (folder.path().join("g++"), folder.path().join("conf"));
+        let identity = |text: &str, conf: &str| {
+            fs_err::write(&program, format!("#!/bin/sh\n. {}\n{text}", other.display())).unwrap();
+            fs_err::write(&other, conf).unwrap();
+            let store = super::super::Store::new(folder.path().join("cache"));
+            identity(&program, &Hashes::load(&store, folder.path()))
+        };
+        let first = identity("g++ -DA", "1");
+        assert_eq!(first, identity("g++ -DA", "1"));
+        assert_ne!(first, identity("g++ -DB", "1"));
+        assert_ne!(first, identity("g++ -DA", "2"));
+    }
 }

@@ -43,11 +43,14 @@ pub use place::{NotOurs, check_place};
 pub use store::{Key, MAX_VARIABLE, Store, bytes_below, clear, limit, usage};
 
 /// Changed whenever entries of older versions of this tool must not be read.
-const FORMAT: &str = "cargo-lmem artifacts 10";
+const FORMAT: &str = "cargo-lmem artifacts 11";
 /// The same for the figures of edited units.
 const OVERLAY_FORMAT: &str = "cargo-lmem figures 9";
 /// The same for results derived from artifacts and from Rust code; their keys include the program itself.
 const RESULT_FORMAT: &str = "cargo-lmem results 1";
+
+/// Beside nvcc.
+const PROFILE: &str = "nvcc.profile";
 
 /// The version of what other programs are asked, and of the files on which their answers depend.
 const OUTPUT_FORMAT: &str = "cargo-lmem outputs 1";
@@ -145,7 +148,7 @@ impl Cache {
                 flags.all_arguments().iter().for_each(|argument| part(&self.here().text(argument)));
                 part(if flags.origin.may_be_incomplete() { "assumed" } else { "given" });
                 flags.virtual_architecture(&target.architecture).into_iter().for_each(&mut part);
-                self.environment.of_nvcc(flags.origin).iter().for_each(|text| part(text));
+                self.environment.of_nvcc(flags.origin, &self.hashes).iter().for_each(|text| part(text));
             }
             UnitCode::CudaText { text, options } => {
                 part("nvrtc");
@@ -219,7 +222,16 @@ impl Cache {
 
     fn meet(&self, toolkit: &Toolkit) -> String {
         self.inputs.add_toolkit(&toolkit.include_dirs());
-        toolkit.fingerprint()
+        // It has flags that nvcc adds to all others.
+        let profile = toolkit.nvcc.as_ref().and_then(|nvcc| self.hashes.of(&normalize(nvcc).with_file_name(PROFILE)));
+        format!("{} {}", toolkit.fingerprint(), profile.unwrap_or_default())
+    }
+
+    /// Whether a toolkit was fetched: its versions are part of the key, and nobody edits it. The headers of others are read like those of the
+    /// system.
+    pub fn is_of_key(&self, toolkit: &Path) -> bool {
+        let known = self.toolkits.lock();
+        known.is_ok_and(|known| known.get(toolkit).is_some_and(|text| text.starts_with(cuda_toolkit::MANAGED)))
     }
 
     fn here(&self) -> Portable<'_> {
@@ -298,9 +310,10 @@ impl Cache {
         if !self.is_as_read(unit, since) {
             return None;
         }
+        let is_of_key = self.is_of_key(toolkit);
         let toolkit = normalize(toolkit);
         let paths = read.iter().map(|path| normalize(path));
-        let mut paths: Vec<PathBuf> = paths.filter(|path| !path.starts_with(&toolkit)).collect();
+        let mut paths: Vec<PathBuf> = paths.filter(|path| !(is_of_key && path.starts_with(&toolkit))).collect();
         paths.sort();
         paths.dedup();
         if !paths.iter().all(|path| self.hashes.of(path).is_some()) {

@@ -16,6 +16,9 @@ use walkdir::{DirEntry, WalkDir};
 /// Limit on the size of a file that is searched for directives; larger ones are no source code.
 const MAX_BYTES: u64 = 16 << 20;
 
+/// Longer names are none of files.
+const MAX_NAME_BYTES: usize = 256;
+
 /// Limit on folders that are inputs because the name of a header is made by macros.
 const MAX_FOLDERS: usize = 256;
 
@@ -29,6 +32,15 @@ const ASKING: [(&str, bool); 7] = [
     ("__has_include_next", false),
     ("__has_embed", false),
 ];
+
+/// The header that nvcc itself includes before a file, as `-include` does: the folder that it is started in comes first.
+const OF_NVCC: &str = "cuda_runtime.h";
+
+/// What stands for the time at which a file was changed.
+const OWN_TIME: &str = "__TIMESTAMP__";
+
+/// What stands for the time of a compilation. Host compilers are given one for all; NVRTC knows the real one alone.
+const TIMES: [&str; 2] = ["__DATE__", "__TIME__"];
 
 /// Names of files that a text asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -44,6 +56,10 @@ pub struct Names {
     other_macros: BTreeSet<String>,
     /// The text may depend on the path that its file has.
     has_own_path: bool,
+    /// It may depend on the time at which its file was changed.
+    has_own_time: bool,
+    /// It may depend on the time of the compilation.
+    has_time: bool,
 }
 
 /// What the headers of a run ask for, by path: a header of a hundred units is read once. Its content is that of the run's hashes, which
@@ -105,7 +121,10 @@ impl Sought {
         for path in read.iter().filter(|path| !is_system(path)) {
             texts.push((folder_of(path, &unit.base), headers.names(path)?));
         }
-        let forced = Names::forced(arguments);
+        let mut forced = Names::forced(arguments);
+        if matches!(unit.code, UnitCode::CudaFile { .. }) {
+            forced.quoted.insert(OF_NVCC.to_string());
+        }
         texts.push((unit.base.clone(), Arc::new(forced)));
         // Folders that were added to the command line to make the unit compile are known by what was found in them.
         let names: HashSet<&Path> =
@@ -133,7 +152,16 @@ impl Sought {
                 paths.extend(nearest.into_iter().chain(others).filter(|path| !is_read(path)));
             }
         }
-        if are_made(texts.iter().map(|(_, names)| &**names)) {
+        let is_made = are_made(texts.iter().map(|(_, names)| &**names));
+        match &unit.code {
+            // The hash of a file that names its time has it.
+            UnitCode::CudaFile { file, .. } if texts[0].1.has_own_time => _ = by_text.insert(normalize(&file.path)),
+            // NVRTC lists no files, and those that it reads are found by their names.
+            UnitCode::CudaText { .. } if is_made || texts.iter().any(|(_, names)| names.has_time) => return None,
+            UnitCode::CudaText { .. } if texts[0].1.has_own_time => return None,
+            _ => {}
+        }
+        if is_made {
             let beside = texts.iter().map(|(folder, _)| folder).chain(&folders);
             by_text.extend(all_below(beside.filter(|folder| folder.starts_with(root)))?);
         }
@@ -235,6 +263,8 @@ impl Names {
         }
         names.has_own_path =
             ["__FILE__", "__BASE_FILE__", "__builtin_FILE", "source_location"].iter().any(|word| joined.contains(word));
+        names.has_own_time = joined.contains(OWN_TIME);
+        names.has_time = TIMES.iter().any(|word| joined.contains(word));
         names
     }
 
@@ -288,13 +318,14 @@ impl Names {
     }
 
     fn add_literals(&mut self, line: &str) {
-        let literals = |open: char, close: char| {
+        let literals = |open: char, close: u8| {
             let starts = line.match_indices(open).map(|(at, _)| at + 1);
-            let of = move |from: usize| line[from..].split_once(close).map(|(name, _)| name.to_string());
-            starts.filter_map(of).filter(|name| !name.is_empty() && name.len() < 256).collect::<Vec<_>>()
+            let length = move |rest: &str| rest.bytes().take(MAX_NAME_BYTES).position(|byte| byte == close);
+            let of = move |from: usize| Some(line[from..][..length(&line[from..])?].to_string());
+            starts.filter_map(of).filter(|name| !name.is_empty()).collect::<Vec<_>>()
         };
-        self.quoted.extend(literals('"', '"'));
-        self.angled.extend(literals('<', '>'));
+        self.quoted.extend(literals('"', b'"'));
+        self.angled.extend(literals('<', b'>'));
     }
 }
 
@@ -335,6 +366,9 @@ mod tests {
         assert!(names("#/*\n*/include STRING(a.cuh)\n").2);
         assert!(!names("#include <a.cuh> // include more\n").2);
         assert!(Names::of("auto where = std::source_location::current();").has_own_path);
+        assert!(
+            Names::of("auto when = __TIMESTAMP__;").has_own_time && Names::of("auto when = __TI\\\nME__;").has_time
+        );
         let forced = Names::forced(&["-include", "a.h", "-DH=\"b.h\"", "--pre-include=c.h"].map(str::to_string));
         assert_eq!(forced.quoted.into_iter().collect::<Vec<_>>(), ["a.h", "b.h", "c.h"]);
     }

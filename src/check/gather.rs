@@ -149,7 +149,8 @@ impl<'a> Gatherer<'a> {
             return BTreeSet::new();
         }
         let top = self.revision().map_or(&self.workspace.root, |revision| &revision.top);
-        let matters = |path: &str| path.ends_with(".cu") || path.ends_with("compile_commands.json");
+        let matters =
+            |path: &str| path.ends_with(".cu") || path.ends_with(".cup") || path.ends_with("compile_commands.json");
         let tracked = git::tracked(top, matters, self.request.cancel).unwrap_or_default();
         let here = |path: PathBuf| self.revision().map_or(path.clone(), |revision| revision.place(&path));
         tracked.into_iter().map(here).collect()
@@ -179,7 +180,8 @@ impl<'a> Gatherer<'a> {
         }
         let checked: BTreeSet<&Path> = self.workspace.files.iter().map(|file| file.path.as_path()).collect();
         // nvcc compiles a file that is called `.cu`, too.
-        let is_source = |path: &Path| has_ending(path, &["cu"]) || path.file_name().is_some_and(|name| name == ".cu");
+        let is_source =
+            |path: &Path| has_ending(path, &["cu", "cup"]) || path.file_name().is_some_and(|name| name == ".cu");
         let sources = tracked.iter().filter(|path| is_source(path) && !checked.contains(path.as_path()));
         let overlooked = sources
             .filter(|path| places::is_regular(path))

@@ -66,6 +66,7 @@ pub(super) fn check_once(request: &Request<'_>, rules: Option<VcsRules>) -> Resu
             library: &library,
             tries_shared_spilling: start.levels.warns_of("shared_spill_available"),
             compiles_host: false,
+            version: request.surroundings.revision.map(|revision| (&*revision.top, &*revision.tree)),
             explains: true,
             show: &show,
         },

@@ -9,15 +9,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use lmem_base::comparison::{KernelComparison, Version};
-use lmem_base::diagnostic::{Code, Diagnostic, Report, Severity, SinceTally};
+use lmem_base::diagnostic::{Code, Diagnostic, Help, Report, Severity, SinceTally};
 use lmem_base::gpu::Arch;
-use lmem_base::source::normalize;
+use lmem_base::source::{has_ending, normalize};
 use lmem_base::words::plural;
 use lmem_project::discover::{DiscoverError, Workspace};
 
 use super::hidden::{self, Checked};
 use super::jobs::Job;
 use super::loosened;
+use super::not_analysed;
 use super::revision::Revision;
 use super::surroundings::Surroundings;
 use super::unit::UnitReport;
@@ -25,6 +26,9 @@ use super::{CheckError, Outcome, Talk};
 use crate::cli::CheckArgs;
 use crate::gate::{Against, Baseline};
 use crate::git::{Changes, Checkout, GitError, Repository, TreeEntry};
+
+/// Endings of files that sources include.
+const HEADERS: [&str; 9] = ["cuh", "h", "hh", "hpp", "hxx", "inc", "inl", "ipp", "tpp"];
 
 /// The units that are compared with those of the revision.
 #[derive(Debug, Default)]
@@ -268,6 +272,11 @@ impl Since {
             asked_then.iter().filter(|name| !asked_now.is_empty() && !asked_now.contains(name)).collect();
         let checked = Checked { left_out: &left_out, dropped: &dropped, is_silent, compiled };
         report.diagnostics.extend(hidden::take(&mut tally, &checked, workspace, &self.name).and_then(leveled));
+        // What a source reads that does not compile is not known.
+        let has_header = self.changes.changed.iter().any(|path| has_ending(Path::new(path), &HEADERS));
+        let is_touched = |path: &&PathBuf| has_header || reached.changed.contains(*path) || self.is_changed(path);
+        let untold: Vec<&PathBuf> = never_compiled.iter().filter(is_touched).collect();
+        report.diagnostics.extend(self.untold(&untold, root).and_then(leveled));
         report.diagnostics.extend(loosened);
         report.summary.since = Some(SinceTally {
             revision: self.name.clone(),
@@ -304,6 +313,20 @@ impl Since {
             talk.note(&format!("{sources} of `{name}` did not compile: all that is found there now counts as new"));
         }
         never
+    }
+
+    /// A warning of sources that the change touches and that do not compile, so that what it does to their kernels is not known.
+    fn untold(&self, sources: &[&PathBuf], root: &Path) -> Option<Diagnostic> {
+        let (first, others) = sources.split_first()?;
+        let first = lmem_base::source::display_path(first, root);
+        let others = match others.len() {
+            0 => String::new(),
+            more => format!(" and {}", plural(more as u64, "other")),
+        };
+        let message =
+            format!("`{first}`{others} changed, and compiled neither in `{}` nor now: not checked", self.name);
+        let help = Help { message: "make it compile, or leave it out with `exclude`".to_string() };
+        Some(Diagnostic { help: vec![help], ..not_analysed::less_checked(&message) })
     }
 
     /// The kernels of both versions that the change reaches.

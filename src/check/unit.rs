@@ -129,8 +129,10 @@ impl ArtifactSource for Compilers<'_> {
         let cache = self.cache.as_ref()?;
         let unit_key = cache.key(unit, target);
         let key = findings_key(cache, unit, &unit_key)?;
-        let toolkit = normalize(&target.toolkit.root);
-        let paths = findings.read.iter().cloned().chain(asked).filter(|path| !path.starts_with(&toolkit));
+        let root = &target.toolkit.root;
+        let of_key = cache.is_of_key(root).then(|| normalize(root));
+        let paths = findings.read.iter().cloned().chain(asked);
+        let paths = paths.filter(|path| of_key.as_ref().is_none_or(|toolkit| !path.starts_with(toolkit)));
         let origin = entry_of(unit, &unit_key).map(|key| Origin { key, unit, toolkit: &target.toolkit.root });
         cache.keep_result(&key, origin, findings, paths, since).err().map(|error| error.to_string())
     }

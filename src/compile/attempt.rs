@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use cuda_toolkit::Library;
 use lmem_base::gpu::Arch;
+use lmem_project::config::is_safe_path;
 use lmem_unit::{NvccFlags, declared_target};
 
 use super::rescue::Rescue;
@@ -80,7 +81,14 @@ impl Attempt {
             }
             Rescue::Library(library) => {
                 let folder = headers(library).map_err(|words| NoRescue::Failed(Some(words)))?;
-                let flag = format!("-I{}", folder.ok_or(NoRescue::Unasked)?.display());
+                let folder = folder.ok_or(NoRescue::Unasked)?;
+                if !is_safe_path(&folder) {
+                    let shown = folder.display();
+                    return Err(NoRescue::Failed(Some(format!(
+                        "`{shown}` holds a character that a shell would act on"
+                    ))));
+                }
+                let flag = format!("-I{}", folder.display());
                 if self.arguments.contains(&flag) {
                     return Err(NoRescue::Failed(None));
                 }

@@ -38,8 +38,16 @@ pub enum CompileError {
     Memory { program: String, mib: u64, option: &'static str, limited: &'static str },
     #[error("`{}` leads out of what may be read: name its folder with `--allow-read` if that is meant", .0.display())]
     Outside(PathBuf),
+    #[error("`{}` was read, and not the version of it that is compared: name it by a relative path", .0.display())]
+    OtherVersion(PathBuf),
     #[error("`{}` is neither a file nor a folder", .0.display())]
     Special(PathBuf),
+    #[error(
+        "a macro makes the directive `{0}`: what it includes would be read by the front end alone, and is not known; write the directive without a macro"
+    )]
+    MadeDirective(String),
+    #[error("`{}` holds a character that a shell would act on, and nvcc starts its tools through one: {next}", path.display())]
+    Shell { path: PathBuf, next: &'static str },
     #[error("`{program}` crashed with signal {signal}")]
     Crashed { program: String, signal: i32 },
     #[error("`{program}` ended with exit code {code} and said: {output}")]

@@ -11,6 +11,7 @@ use nv_code::PtxasLog;
 
 use super::absent::Listed;
 use super::attempt::{Attempt, MAX_RESCUES, NoRescue};
+use super::directives;
 use super::failure::{CompileError, Failure};
 use super::nvcc;
 use super::rescue::{Rescue, missing_header, rescue};
@@ -102,6 +103,7 @@ impl UnitRun<'_, '_> {
         let Some(program) = &toolkit.nvcc else {
             return Err(CompileError::missing(toolkit, "nvcc", "`.cu` files").into());
         };
+        nvcc::refuse_shell(program)?;
         let command = |source: &Path, folder: &Path| {
             nvcc::command(program, &attempt.architecture, flags, &attempt.arguments, source, folder)
         };
@@ -114,11 +116,17 @@ impl UnitRun<'_, '_> {
         };
         let text = self.shown(without_folder(&said(&output), folder, self.unit))?;
         let messages = parse_messages(&text, "nvcc");
+        // Without it, there are no files that were read, and nothing is known as compiled.
+        let is_read = self.compiler.explains || !output.succeeded();
+        let preprocessed = is_read.then(|| nvcc::kept_file(folder, ".ii").ok().flatten()).flatten();
+        let preprocessed = preprocessed.and_then(|path| fs_err::read(path).ok()).unwrap_or_default();
+        if let Some(directive) = directives::stray(&preprocessed) {
+            return Err(CompileError::MadeDirective(directive).into());
+        }
         if !output.succeeded() {
             let ptx = nvcc::kept_file(folder, ".ptx").ok().flatten().and_then(|path| fs_err::read_to_string(path).ok());
-            let preprocessed = nvcc::kept_file(folder, ".ii").ok().flatten().and_then(|path| fs_err::read(path).ok());
             // A preprocessor that misses a file leaves no output, and the failure comes from the missing file.
-            let read = preprocessed.filter(|text| !text.is_empty()).map(|text| self.dependencies(&text, file));
+            let read = (!preprocessed.is_empty()).then(|| self.dependencies(&preprocessed, file));
             let refusal = self.refusal(output.end, &text, "nvcc", messages, attempt);
             return Err(Box::new(Failure { ptx, read, ..*refusal }));
         }
@@ -128,8 +136,6 @@ impl UnitRun<'_, '_> {
         let kept = |ending| nvcc::kept_file(folder, ending).map_err(CompileError::io("nvcc's files cannot be listed"));
         let missing = |what| CompileError::NoOutput { program: "nvcc".into(), what };
         let read = |path: PathBuf| fs_err::read(path).map_err(CompileError::io("nvcc's output cannot be read"));
-        // Without it, there are no files that were read, and nothing is known as compiled.
-        let preprocessed = kept(".ii")?.filter(|_| self.compiler.explains).map(read).transpose()?.unwrap_or_default();
         let ptx = String::from_utf8_lossy(&read(kept(".ptx")?.ok_or(missing("PTX"))?)?).into_owned();
         Ok(Artifacts {
             cubin: Some(nvcc::cubin_path(folder)).filter(|path| path.is_file()).map(read).ok_or(missing("cubin"))??,

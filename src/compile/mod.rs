@@ -2,6 +2,7 @@
 
 mod absent;
 mod attempt;
+mod directives;
 mod failure;
 mod file;
 pub mod given;

@@ -9,10 +9,39 @@ use lmem_unit::NvccFlags;
 use nv_code::unescape_path;
 
 use super::absent::LISTING_FLAGS;
+use super::failure::CompileError;
 use super::ptxas::REPORTING_FLAGS;
 
 /// Environment variables whose flags nvcc adds to every command line.
 pub const ADDING_VARIABLES: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
+
+/// What chooses the host compiler.
+const HOST_COMPILER: &str = "NVCC_CCBIN";
+
+/// Characters that a shell acts on, within quotation marks or without: nvcc does not put all paths into some.
+const ACTIVE: &[char] = &[
+    '$', '`', '"', '\'', '\\', ';', '&', '|', '<', '>', '(', ')', '*', '?', '[', ']', '{', '}', '#', '!', '\n', '\r',
+    '\t',
+];
+
+/// Rejects a toolkit, or a host compiler of the environment, whose path would do something in a shell.
+///
+/// # Errors
+/// There is such a path.
+pub fn refuse_shell(nvcc: &Path) -> Result<(), CompileError> {
+    let is_active = |path: &Path| path.to_string_lossy().contains(ACTIVE);
+    let of_toolkit = "move the toolkit, or choose another place by `--toolkit`, `CUDA_HOME` or `CARGO_LMEM_CACHE_DIR`";
+    let real = nvcc.canonicalize().unwrap_or_default();
+    let compiler = std::env::var_os(HOST_COMPILER).map(PathBuf::from).unwrap_or_default();
+    let paths = [(nvcc, of_toolkit), (&real, of_toolkit), (&compiler, "name another compiler by `NVCC_CCBIN`")];
+    match paths.into_iter().find(|(path, _)| is_active(path)) {
+        Some((path, next)) => Err(CompileError::Shell { path: path.to_path_buf(), next }),
+        None => Ok(()),
+    }
+}
+
+/// The time of a compilation, for compilers that are not to read the clock (reproducible-builds.org).
+const EPOCH: &str = "SOURCE_DATE_EPOCH";
 
 /// The command line that compiles `source` for one architecture such as `sm_90` into `cubin`.
 ///
@@ -71,6 +100,10 @@ pub fn host_command(
 fn base(nvcc: &Path, flags: &NvccFlags, arguments: &[String]) -> Command {
     let mut command = Command::new(nvcc);
     command.args(arguments);
+    // What `__DATE__` and `__TIME__` stand for would be another text each time, and is not seen in what the preprocessor writes.
+    if std::env::var_os(EPOCH).is_none() {
+        command.env(EPOCH, "0");
+    }
     if flags.origin == FlagOrigin::Captured {
         // For captured flags, the build's values of these variables are already included.
         for name in ADDING_VARIABLES {
@@ -122,6 +155,14 @@ pub fn preprocessed_files(text: &[u8]) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shell_acts_on_no_path_of_a_toolkit() {
+        for path in ["/a/$(x)/nvcc", "/a/\";x;\"/nvcc", "/a/&x&/nvcc", "/a/`x`/nvcc", "/a/x;y/nvcc", "/a/x\ny/nvcc"] {
+            assert!(matches!(refuse_shell(Path::new(path)), Err(CompileError::Shell { .. })), "{path}");
+        }
+        assert!(refuse_shell(Path::new("/opt/cuda 13.5/bin-x_y+z/nvcc")).is_ok());
+    }
 
     #[test]
     fn line_marks_name_the_files() {

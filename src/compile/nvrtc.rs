@@ -19,6 +19,9 @@ use lmem_base::source::normalize;
 /// Limit on included files; more indicate a cycle.
 const MAX_INCLUDES: usize = 10_000;
 
+/// Longer names are none of files.
+const MAX_NAME_BYTES: usize = 256;
+
 /// Larger files are not searched for `#include` lines.
 const MAX_INCLUDE_BYTES: u64 = 16 << 20;
 
@@ -127,7 +130,8 @@ pub fn included_files(text: &str, base: &Path, arguments: &[String]) -> Vec<Path
     let mut found = BTreeSet::new();
     let mut open = vec![(base.to_path_buf(), text.to_string())];
     while let Some((folder, text)) = open.pop() {
-        for name in text.lines().filter_map(included_name) {
+        let text = text.replace("\\\r\n", "").replace("\\\n", "");
+        for name in text.lines().flat_map(named_files) {
             let places = std::iter::once(&folder).chain(&folders).map(|folder| normalize(&folder.join(name)));
             let Some(path) = places.into_iter().find(|path| path.is_file()) else { continue };
             if found.len() < MAX_INCLUDES && found.insert(path.clone()) {
@@ -156,15 +160,17 @@ fn include_folders(base: &Path, arguments: &[String]) -> Vec<PathBuf> {
     folders
 }
 
-/// Parses `# include "x.cuh"` into `x.cuh`.
-fn included_name(line: &str) -> Option<&str> {
-    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
-    let end = match rest.chars().next()? {
-        '"' => '"',
-        '<' => '>',
-        _ => return None,
+/// What a line that may include a file, or define what another one includes, has in quotation marks or angle brackets.
+fn named_files(line: &str) -> Vec<&str> {
+    if !["include", "import", "embed", "define"].iter().any(|word| line.contains(word)) {
+        return Vec::new();
+    }
+    let between = |open: char, close: u8| {
+        let behind = line.match_indices(open).map(move |(at, _)| &line[at + 1..]);
+        let length = move |rest: &str| rest.bytes().take(MAX_NAME_BYTES).position(|byte| byte == close);
+        behind.filter_map(move |rest| Some(&rest[..length(rest)?])).filter(|name| !name.is_empty())
     };
-    rest[1..].split_once(end).map(|(name, _)| name)
+    between('"', b'"').chain(between('<', b'>')).collect()
 }
 
 /// Runs the worker: one request from standard input, one response to standard output.
@@ -320,5 +326,11 @@ mod tests {
             assert_eq!(included_files(text, folder.path(), &arguments), [one.clone(), two.clone()], "{arguments:?}");
         }
         assert_eq!(included_files(text, folder.path(), &[]), Vec::<PathBuf>::new());
+        // Names that macros stand for, and other ways to write a directive.
+        for text in ["#define H <one.cuh>\n#include H\n", "%:include <one.cuh>\n", "#/**/inc\\\nlude /**/ <one.cuh>\n"]
+        {
+            assert_eq!(included_files(text, folder.path(), &["-Iinclude".to_string()]), [one.clone(), two.clone()]);
+        }
+        assert!(named_files(&format!("#include {}", "<".repeat(1 << 20))).is_empty());
     }
 }

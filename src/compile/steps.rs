@@ -96,9 +96,10 @@ impl UnitRun<'_, '_> {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let (start, mut end) = (Instant::now(), End::Exit(0));
         for step in &plan.steps {
-            let mut command = step.command(&plan, source, name, self.folder);
-            command.current_dir(&self.unit.base);
-            let output = match self.run_unshown(&mut command, b"", &step.name) {
+            let mut of_step = step.command(&plan, source, name, self.folder);
+            of_step.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            of_step.current_dir(&self.unit.base);
+            let output = match self.run_unshown(&mut of_step, b"", &step.name) {
                 Err(waits @ CompileError::Special(_)) => return Err(waits),
                 Err(_) => return Ok(None),
                 Ok(output) => output,

@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 use cuda_toolkit::{Library, Toolkit};
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::guardian::Folder;
+use lmem_base::places;
 use lmem_base::process::End;
-use lmem_unit::{Artifacts, TranslationUnit, UnitCode};
+use lmem_base::source::normalize;
+use lmem_unit::{Artifacts, Dependency, TranslationUnit, UnitCode};
 
 use super::failure::{CompileError, Failure};
 use super::given::given;
@@ -17,6 +19,9 @@ use super::rescue::HeaderIndex;
 use super::run::{UnitRun, named_paths};
 use super::steps::Steps;
 use crate::sandbox::{OfUnit, Sandbox};
+
+/// Larger files are not compared with another version of them.
+const MAX_VERSION_BYTES: u64 = 120 << 20;
 
 /// A toolkit and an architecture.
 #[derive(Debug, Clone)]
@@ -49,6 +54,8 @@ pub struct Compiler<'a> {
     pub tries_shared_spilling: bool,
     /// Whether a `.cu` file is compiled for the host too, for edits of code that the host compiler sees.
     pub compiles_host: bool,
+    /// Where a version that git has is compiled: the user's tree, and that of the version. A path may name a file of the user's all the same.
+    pub version: Option<(&'a Path, &'a Path)>,
     /// Whether what explains figures is wanted: names, the files that were read, the demand without limits. An edit that is tried is
     /// judged by its figures.
     pub explains: bool,
@@ -100,11 +107,30 @@ impl Compiler<'_> {
         let deadline = Instant::now() + self.limit.min(self.total.left());
         let run = UnitRun { compiler: self, unit, target, folder: folder.path(), of_unit, deadline };
         run.refuse_foreign()?;
-        match &unit.code {
+        let artifacts = match &unit.code {
             UnitCode::CudaFile { file, flags } => run.cuda_file(file, flags),
             UnitCode::CudaText { text, options } => run.cuda_text(text.as_str(), options),
             UnitCode::Ptx { text, options } => run.ptxas(text.as_str(), &options.arguments),
             UnitCode::Machine(code) => given(unit, code),
+        };
+        let artifacts = artifacts?;
+        let dependencies = artifacts.dependencies.iter().map(|path| self.of_version(path)).collect::<Result<_, _>>()?;
+        Ok(Artifacts { dependencies, ..artifacts })
+    }
+
+    /// A file that was read, as the version that is compiled has it.
+    ///
+    /// # Errors
+    /// That is another text than the user's, which was read in its place.
+    fn of_version(&self, path: &Path) -> Result<Dependency, CompileError> {
+        let Some((top, tree)) = self.version else { return Ok(path.to_path_buf()) };
+        let own = normalize(path);
+        let below = own.strip_prefix(top).ok().filter(|_| !own.starts_with(tree)).map(|below| tree.join(below));
+        let Some(here) = below.filter(|here| here.exists()) else { return Ok(path.to_path_buf()) };
+        let text = |path: &Path| places::read(path, MAX_VERSION_BYTES).ok();
+        match text(&own).is_some_and(|read| Some(read) == text(&here)) {
+            true => Ok(here),
+            false => Err(CompileError::OtherVersion(own)),
         }
     }
 

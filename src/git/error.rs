@@ -25,6 +25,8 @@ pub enum GitError {
     NoAncestor(String),
     #[error("{count} not merged yet: `{first}`", count = plural(*.count as u64, "file is", "files are"))]
     Unmerged { first: String, count: usize },
+    #[error("`{0}` is staged, and cannot be checked: its name is no text (UTF-8)")]
+    NoText(String),
     #[error("git cannot be asked: {0}")]
     Refused(String),
     #[error("`{0}` is too large to be checked as git has it")]
@@ -56,6 +58,7 @@ impl GitError {
             Self::UnknownRevision(_) => "`git fetch` brings branches of others, as `origin/main`",
             Self::NoCommit => "`--staged` and `cargo lmem diff` compare with an empty tree",
             Self::NoManifest(_) | Self::NotStaged(_) => "`git add` puts it into the next commit",
+            Self::NoText(_) => "`git mv` gives it another name",
             Self::Unmerged { .. } => "`git add` them when they are",
             _ => return Vec::new(),
         };

@@ -4,6 +4,8 @@
 //! split or sparse, one of SHA-256 objects, and one that git would take from another place. `gix-index` reads them all, and
 //! brings 38 more crates: half a minute of the build that the README's first command waits for.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 use lmem_base::places;
@@ -33,7 +35,7 @@ const IS_EXTENDED: u16 = 1 << 14;
 
 /// The paths in the index of the repository whose `.git` is in `top`, relative to it; `None` if git has to be asked.
 /// Whether the repository is the folder's own must have been checked.
-pub(super) fn paths(top: &Path) -> Option<Vec<String>> {
+pub(super) fn paths(top: &Path) -> Option<Vec<OsString>> {
     // Hooks get an index of their own.
     if std::env::var_os("GIT_INDEX_FILE").is_some() {
         return None;
@@ -71,7 +73,7 @@ pub(super) fn is_lost(top: &Path) -> bool {
 
 /// Parses an index. All bytes must be accounted for: with hashes of another length, the extensions would not end where the
 /// checksum begins.
-fn read(bytes: &[u8]) -> Option<Vec<String>> {
+fn read(bytes: &[u8]) -> Option<Vec<OsString>> {
     let mut rest = bytes.strip_prefix(b"DIRC")?;
     let version = number(&mut rest)?;
     let count = number(&mut rest)?;
@@ -101,7 +103,7 @@ fn read(bytes: &[u8]) -> Option<Vec<String>> {
         if take(&mut rest, padding)?.iter().any(|byte| *byte != 0) {
             return None;
         }
-        paths.push(String::from_utf8_lossy(&path).into_owned());
+        paths.push(OsString::from_vec(path.clone()));
     }
     while rest.len() > HASH {
         // A small letter means that the entries alone are not the whole index.
@@ -153,9 +155,12 @@ mod tests {
     }
 
     /// What git lists.
-    fn listed(folder: &Path) -> Vec<String> {
-        let list = String::from_utf8_lossy(&git(folder, &["ls-files", "-z"])).into_owned();
-        list.split('\0').filter(|path| !path.is_empty()).map(str::to_string).collect()
+    fn listed(folder: &Path) -> Vec<OsString> {
+        let list = git(folder, &["ls-files", "-z"]);
+        list.split(|byte| *byte == 0)
+            .filter(|path| !path.is_empty())
+            .map(|path| OsString::from_vec(path.to_vec()))
+            .collect()
     }
 
     /// Paths of all lengths, so that each padding occurs.
@@ -166,6 +171,14 @@ mod tests {
             let below = folder.path().join("deep".repeat(number % 5)).join("k");
             fs_err::create_dir_all(&below).unwrap();
             fs_err::write(below.join(format!("{}ä{number}.cu", "x".repeat(number))), "").unwrap();
+            // A name that is no text.
+            fs_err::write(
+                below.join(OsString::from_vec(
+                    format!("{number}\u{1}").into_bytes().into_iter().chain([0xff]).collect(),
+                )),
+                "",
+            )
+            .unwrap();
         }
         git(folder.path(), &["add", "."]);
         folder

@@ -14,8 +14,12 @@ mod own;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use lmem_base::source::has_ending;
 
 use self::command::{command, overrides, run};
 
@@ -178,6 +182,9 @@ impl<'a> Repository<'a> {
     /// Git fails, or a merge is in progress.
     pub fn staged_files(&self) -> Result<Vec<TreeEntry>, GitError> {
         let list = self.ask(&["ls-files", "--stage", "-z"], b"")?;
+        if let Some(name) = source_without_text(&list) {
+            return Err(GitError::NoText(name));
+        }
         let all: Vec<(Vec<&str>, &str)> = entries(&list).collect();
         let unmerged: BTreeSet<&str> =
             all.iter().filter(|(head, _)| head.get(2) != Some(&"0")).map(|(_, path)| *path).collect();
@@ -284,6 +291,17 @@ fn entries(list: &[u8]) -> impl Iterator<Item = (Vec<&str>, &str)> {
     texts.filter_map(|entry| entry.split_once('\t')).map(|(head, path)| (head.split(' ').collect(), path))
 }
 
+/// A file to check, a link or a submodule of a list whose name is no text, as it can be shown. Compilers are not given such a name.
+fn source_without_text(list: &[u8]) -> Option<String> {
+    let odd = list.split(|byte| *byte == 0).filter(|entry| std::str::from_utf8(entry).is_err());
+    let of_source = odd.map(String::from_utf8_lossy).filter_map(|entry| {
+        let (head, path) = entry.split_once('\t')?;
+        let is_led_away = head.starts_with(LINK) || head.starts_with(SUBMODULE);
+        (is_led_away || has_ending(Path::new(path), &["cu", "rs"])).then(|| path.to_string())
+    });
+    of_source.into_iter().next()
+}
+
 fn entry(head: &[&str], mode: usize, id: usize, path: &str) -> Option<TreeEntry> {
     let id = head.get(id).filter(|id| is_id(id))?;
     let (path, mode) = (path.to_string(), head.get(mode)?.to_string());
@@ -316,11 +334,12 @@ pub fn tracked(
     let paths = match index::paths(top) {
         Some(paths) => paths,
         None => {
-            let list = Repository::at(top, cancel).map_err(GitError::Refused)?.text(&["ls-files", "-z"])?;
-            list.split('\0').filter(|path| !path.is_empty()).map(str::to_string).collect()
+            let list = Repository::at(top, cancel).map_err(GitError::Refused)?.ask(&["ls-files", "-z"], b"")?;
+            let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+            paths.map(|path| OsStr::from_bytes(path).to_os_string()).collect()
         }
     };
-    Ok(paths.iter().filter(|path| is_wanted(path)).map(|path| top.join(path)).collect())
+    Ok(paths.iter().filter(|path| is_wanted(&path.to_string_lossy())).map(|path| top.join(path)).collect())
 }
 
 /// The nearest folder around a folder that contains `.git`.
@@ -377,6 +396,21 @@ mod tests {
             let path = self.0.path().join(name);
             fs_err::create_dir_all(path.parent().unwrap()).unwrap();
             fs_err::write(path, text).unwrap();
+        }
+    }
+
+    #[test]
+    fn sources_whose_names_are_no_text_are_named() {
+        let list = |mode: &str, name: &[u8]| {
+            [format!("{mode} 0123 0\t").as_bytes(), name, b"\0100644 4567 0\ta.cu\0"].concat()
+        };
+        for (mode, name) in
+            [("100644", &b"k\xff.cu"[..]), ("100644", b"d\xff/k.rs"), ("120000", b"l\xff"), ("160000", b"s\xff")]
+        {
+            assert_eq!(source_without_text(&list(mode, name)).unwrap(), String::from_utf8_lossy(name));
+        }
+        for name in [&b"k\xff.md"[..], b"k.cu"] {
+            assert_eq!(source_without_text(&list("100644", name)), None);
         }
     }
 

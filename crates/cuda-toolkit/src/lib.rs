@@ -72,14 +72,17 @@ impl Toolkit {
     pub fn fingerprint(&self) -> String {
         let architecture = std::env::consts::ARCH;
         if let Some(marker) = install::Marker::of_toolkit(&self.root) {
-            return format!("managed {} {architecture} {}", self.number, marker.packages.join(" "));
+            return format!("{MANAGED}{} {architecture} {}", self.number, marker.packages.join(" "));
         }
-        let cicc = self.root.join("nvvm/bin/cicc");
-        let parts = [Some(&self.ptxas), self.nvcc.as_ref(), Some(&cicc), self.nvrtc.as_ref()];
+        let [cicc, front_end] = ["nvvm/bin/cicc", "bin/cudafe++"].map(|name| self.root.join(name));
+        let parts = [Some(&self.ptxas), self.nvcc.as_ref(), Some(&cicc), Some(&front_end), self.nvrtc.as_ref()];
         let parts: Vec<String> = parts.into_iter().flatten().map(|path| identity(path)).collect();
         format!("{} {architecture} {}", self.number, parts.join(" "))
     }
 }
+
+/// How the fingerprint of a toolkit begins that was fetched by this program.
+pub const MANAGED: &str = "managed ";
 
 /// Path, size and modification time of a file; only the path if the file is missing.
 fn identity(path: &Path) -> String {

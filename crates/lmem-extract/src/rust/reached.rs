@@ -5,7 +5,7 @@
 
 mod links;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
@@ -59,8 +59,8 @@ struct Visit {
 struct Search<'a> {
     workspace: &'a Workspace,
     markers: Vec<memmem::Finder<'static>>,
-    /// The files that were found by walking, with links resolved.
-    known: Option<BTreeSet<PathBuf>>,
+    /// The files that were found by walking, with links resolved, and their packages.
+    known: Option<BTreeMap<PathBuf, Option<usize>>>,
     visited: BTreeSet<(PathBuf, Option<String>)>,
     waiting: Vec<Visit>,
     files: BTreeSet<(PathBuf, Option<usize>)>,
@@ -93,7 +93,12 @@ impl Search<'_> {
         for file in rust {
             let folder = (!roots.contains(file.path.as_path())).then(|| folder_of(&file.path)).flatten();
             let is_followed = !file.explicit;
-            self.waiting.push(Visit { path: file.path.clone(), package: file.package, folder, is_followed });
+            let visit = Visit { path: file.path.clone(), package: file.package, folder, is_followed };
+            // The root of a crate that no manifest names, or a module.
+            if visit.folder.as_ref().is_some_and(|name| matches!(name.as_str(), "lib" | "main")) {
+                self.waiting.push(Visit { folder: None, ..visit.clone() });
+            }
+            self.waiting.push(visit);
         }
         for (index, package) in self.workspace.packages.iter().enumerate() {
             if self.workspace.has_all_of(package) {
@@ -152,7 +157,14 @@ impl Search<'_> {
         let path = normalize(path);
         places::asked_for(&path);
         let Ok(metadata) = std::fs::metadata(&path) else { return };
-        if metadata.is_dir() || self.is_known(&path) || self.is_excluded(&path, package) {
+        if metadata.is_dir() || self.is_excluded(&path, package) {
+            return;
+        }
+        if let Some(own) = self.known_as(&path) {
+            // What a path names has its modules beside it, whatever it is called.
+            if folder.is_none() {
+                self.waiting.push(Visit { path, package: own, folder, is_followed: true });
+            }
             return;
         }
         if !metadata.is_file() {
@@ -164,12 +176,12 @@ impl Search<'_> {
         self.waiting.push(Visit { path, package, folder, is_followed: true });
     }
 
-    /// Whether the walk found a file, under this name or as what a link leads to.
-    fn is_known(&mut self, path: &Path) -> bool {
+    /// The package of a file that the walk found, under this name or as what a link leads to.
+    fn known_as(&mut self, path: &Path) -> Option<Option<usize>> {
         let files = || self.workspace.files.iter().filter(|file| has_ending(&file.path, &["rs"]));
         let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        let known = self.known.get_or_insert_with(|| files().map(|file| real(&file.path)).collect());
-        known.contains(&real(path))
+        let known = self.known.get_or_insert_with(|| files().map(|file| (real(&file.path), file.package)).collect());
+        known.get(&real(path)).copied()
     }
 
     fn is_excluded(&self, path: &Path, package: Option<usize>) -> bool {
@@ -191,5 +203,5 @@ fn roots_of(package: &Package) -> impl Iterator<Item = &Path> {
 /// The folder that the modules of a file lie in, relative to its own.
 fn folder_of(path: &Path) -> Option<String> {
     let name = path.file_stem()?.to_str()?;
-    (!matches!(name, "mod" | "lib" | "main")).then(|| name.to_string())
+    (name != "mod").then(|| name.to_string())
 }

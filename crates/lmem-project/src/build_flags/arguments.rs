@@ -211,6 +211,12 @@ impl Parser {
     }
 
     fn kept(&mut self, name: &str, value: &str) {
+        // nvcc takes a list of macros; in quotation marks, a comma is one of the value.
+        let is_macro = matches!(name, "D" | "define-macro" | "U" | "undefine-macro");
+        if is_macro && value.contains(',') && !value.contains(['"', '\'', '\\']) {
+            value.split(',').filter(|part| !part.is_empty()).for_each(|part| self.kept(name, part));
+            return;
+        }
         let joined = match name {
             "D" | "define-macro" => format!("-D{value}"),
             "U" | "undefine-macro" => format!("-U{value}"),
@@ -233,7 +239,13 @@ impl Parser {
             } else {
                 self.absolute(part).to_string_lossy().into_owned()
             };
-            self.found.flags.extend([format!("-{name}"), path]);
+            let short = match name {
+                "include-path" => "I",
+                "system-include" => "isystem",
+                "pre-include" => "include",
+                name => name,
+            };
+            self.found.flags.extend([format!("-{short}"), path]);
         }
     }
 
@@ -281,7 +293,7 @@ impl Parser {
     }
 
     fn finish(mut self) -> Option<Invocation> {
-        let is_input = |file: &&String| self.is_cuda || lmem_base::source::has_ending(Path::new(file), &["cu"]);
+        let is_input = |file: &&String| self.is_cuda || lmem_base::source::has_ending(Path::new(file), &["cu", "cup"]);
         self.found.inputs = self.files.iter().filter(is_input).map(|file| self.absolute(file)).collect();
         if self.is_foreign || self.found.inputs.is_empty() {
             return None;
@@ -455,6 +467,14 @@ mod tests {
         {
             assert_eq!(parse(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn lists_and_long_names_are_what_they_stand_for() {
+        let line =
+            "-DA,B=1 --define-macro=C,D -D E=\"a,b\" --include-path=x,y --system-include /z --pre-include p.h k.cu";
+        let flags = "-DA -DB=1 -DC -DD -DE=\"a,b\" -I /w/pkg/x -I /w/pkg/y -isystem /z -include p.h";
+        assert_eq!(shown(line).0, flags);
     }
 
     #[test]

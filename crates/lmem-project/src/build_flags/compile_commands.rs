@@ -160,6 +160,12 @@ impl Commands {
         // The compiler may follow launchers: `ccache sccache nvcc …`, `env A=b nvcc …`.
         let is_compiler = |program: &str| is_nvcc(program) || clang::is_clang(program);
         let behind = arguments.iter().take(MAX_LAUNCHERS).position(|word| is_compiler(word));
+        let launcher = &arguments[..behind.filter(|_| !is_compiler(program)).unwrap_or(0)];
+        let mut is_read = true;
+        if let Some(setting) = launcher.iter().find(|word| adds_flags(word)) {
+            self.notes.push(format!("`{setting}` is not used: `{}` of `{}`", entry.file.display(), path.display()));
+            is_read = false;
+        }
         let (program, arguments) = match behind.filter(|_| !is_compiler(program)) {
             Some(at) => (&arguments[at], &arguments[at + 1..]),
             None => (program, arguments),
@@ -170,9 +176,9 @@ impl Commands {
                 self.notes.push(format!(
                     "`{name}` is compiled by `{program}`: its flags are not those of nvcc and are not used"
                 ));
-                return true;
+                return !may_compile_cuda(arguments);
             }
-            let is_cuda = may_compile_cuda(arguments);
+            let is_cuda = may_compile_cuda(arguments) || wraps_nvcc(program);
             if is_cuda {
                 self.notes.push(format!("`{name}` may be compiled as CUDA, by `{program}`: that is not understood"));
             }
@@ -181,14 +187,29 @@ impl Commands {
         let mut files = ResponseFiles::new(&folder, Some(tree));
         let mut expanded = files.expanded(arguments);
         let of_file = |reason: String| format!("flags of `{}` are not used: {reason}", entry.file.display());
+        let is_whole = files.refused.is_empty();
         self.notes.extend(files.refused.into_iter().map(of_file));
+        let mut dropped = Vec::new();
         if clang::is_clang(program) {
-            let Some(translated) = clang::as_nvcc(&expanded, &entry.file) else { return true };
-            expanded = translated;
+            let Some(translated) = clang::as_nvcc(&expanded, &entry.file) else {
+                // The language may be chosen for the front end alone, or in a file.
+                let direct: Vec<String> = expanded.iter().filter(|word| *word != "-Xclang").cloned().collect();
+                let is_cuda =
+                    !is_whole || may_compile_cuda(&direct) || direct.iter().any(|word| word.starts_with("--config"));
+                if is_cuda {
+                    let name = entry.file.display();
+                    self.notes
+                        .push(format!("`{name}` may be compiled as CUDA, by `{program}`: that is not understood"));
+                }
+                return !is_cuda;
+            };
+            (expanded, dropped) = (translated.arguments, translated.dropped);
             self.of_clang.push(entry.file.clone());
         }
-        let Some(mut invocation) = Invocation::parse(&expanded, &folder) else { return true };
-        let (allowed, refused) = nvcc_flags::allowed(&invocation.flags, &folder);
+        let Some(mut invocation) = Invocation::parse(&expanded, &folder) else { return is_whole };
+        let (allowed, mut refused) = nvcc_flags::allowed(&invocation.flags, &folder);
+        is_read &= dropped.is_empty();
+        refused.extend(dropped);
         if !refused.is_empty() {
             self.notes.push(format!(
                 "`{}` is not used: `{}` of `{}`",
@@ -199,12 +220,24 @@ impl Commands {
         }
         invocation.flags = allowed;
         self.invocations.push(invocation);
-        true
+        is_read && is_whole && !refused.iter().any(|flag| nvcc_flags::may_change_text(flag))
     }
 }
 
 /// Limit on the words of launchers before a compiler.
 const MAX_LAUNCHERS: usize = 8;
+
+/// Whether a word sets a variable by which compilers find headers, or nvcc flags.
+fn adds_flags(word: &str) -> bool {
+    const NAMES: [&str; 5] =
+        ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
+    word.split_once('=').is_some_and(|(name, _)| NAMES.contains(&name))
+}
+
+/// Whether a program is a wrapper around nvcc, which may compile all that it is given as CUDA (`nvcc_wrapper` of Kokkos).
+fn wraps_nvcc(program: &str) -> bool {
+    Path::new(program).file_name().is_some_and(|name| name.to_string_lossy().to_ascii_lowercase().contains("nvcc"))
+}
 
 /// Whether a program is nvcc; a version may be part of its name: `nvcc-13`.
 fn is_nvcc(program: &str) -> bool {
@@ -219,7 +252,8 @@ fn may_compile_cuda(arguments: &[String]) -> bool {
     let is_language = |word: &str| matches!(word, "cu" | "cuda");
     let follows = |first: &str, second: &str| matches!(first, "-x" | "--x" | "--language") && is_language(second);
     let is_chosen = |word: &str| {
-        word == "-cuda"
+        matches!(word, "-cuda" | "-stdpar=gpu" | "-stdpar")
+            || word.starts_with("/clang:-xcuda")
             || ["-x", "-x=", "--x=", "--language="].iter().any(|name| word.strip_prefix(name).is_some_and(is_language))
     };
     words().any(|word| is_chosen(word) || (!word.starts_with('-') && is_nvcc(word)))
@@ -281,11 +315,36 @@ mod tests {
         }
         // Commands that may compile CUDA, and are not understood.
         let command = |words: &str| one.replace("nvcc -x cu -c k.cpp", words);
-        for words in ["sh -c \\\"nvcc -x cu k.cpp\\\"", "hipcc -x cu k.cpp", "nvc++ -cuda k.cpp", "cc -xcuda k.cpp"] {
+        fs_err::write(folder.path().join("o.rsp"), "-x cuda -DX").unwrap();
+        for words in [
+            "sh -c \\\"nvcc -x cu k.cpp\\\"",
+            "hipcc -x cu k.cpp",
+            "nvc++ -cuda k.cpp",
+            "cc -xcuda k.cpp",
+            "./nvcc_wrapper -c k.cpp",
+            "clang++ --config o.rsp k.cpp",
+            "clang++ -Xclang -x -Xclang cuda k.cpp",
+            "nvc++ -stdpar=gpu k.cpp",
+            "clang-cl /clang:-xcuda k.cpp",
+            "clang++ @none.rsp k.cpp",
+            "env CPATH=inc nvcc -x cu k.cpp",
+            "nvcc -x cu -Xcompiler -Iinc k.cpp",
+            "nvcc -x cu -Xcompiler -include,e.h k.cpp",
+            "clang++ -x cuda -imacros e.h k.cpp",
+            "clang++ -x cuda -cxx-isystem inc k.cpp",
+            "nvcc -x cu @none.rsp k.cpp",
+        ] {
             assert!(unreadable(&format!("[{}]", command(words))), "{words}");
         }
-        for words in ["g++ -DNVCC=/usr/bin/nvcc -I/opt/nvcc -c k.cpp", "cc -x c++ k.cpp", "env A=b nvcc-13 -x cu k.cpp"]
-        {
+        for words in [
+            "g++ -DNVCC=/usr/bin/nvcc -I/opt/nvcc -c k.cpp",
+            "cc -x c++ k.cpp",
+            "env A=b nvcc-13 -x cu k.cpp",
+            "clang++ @o.rsp k.cpp",
+            "clang++ -Xclang -x -Xclang c++ k.cpp",
+            "nvcc -x cu -Xcompiler -fsanitize=address k.cpp",
+            "clang++ --language cuda k.cpp",
+        ] {
             assert!(!unreadable(&format!("[{}]", command(words))), "{words}");
         }
     }
@@ -307,7 +366,7 @@ mod tests {
         fs_err::write(folder.path().join("compile_commands.json"), "[{]").unwrap();
         let commands = Commands::read(&[folder.path()]);
         let flags: Vec<String> = commands.invocations.iter().map(|found| found.flags.join(" ")).collect();
-        assert_eq!(flags, ["-isystem /inc -DY=1 -O3", "-use_fast_math", "-DE"]);
+        assert_eq!(flags, ["-isystem /inc -DX=\"a\" -DY=1 -O3", "-use_fast_math", "-DE"]);
         assert_eq!(commands.invocations[2].inputs, [Path::new("/w/e.cpp")]);
         assert_eq!(commands.invocations[0].targets[0].architecture.as_deref(), Some("sm_80"));
         assert_eq!(commands.notes.len(), 4, "{:?}", commands.notes);

@@ -155,6 +155,7 @@ impl<'a> ResponseFiles<'a> {
     fn read(&mut self, name: &str) -> Option<String> {
         let path = self.folder.join(name);
         if !path.exists() {
+            self.refused.push(format!("`{name}` is not there"));
             return None;
         }
         if self.within.is_some_and(|places| !places.hold(&path)) {

@@ -283,6 +283,18 @@ pub fn allowed(flags: &[String], folder: &Path) -> (Vec<String>, Vec<String>) {
     (allowed, refused)
 }
 
+/// Whether a flag that is refused may change which text is compiled: macros, headers, the language, or flags that stand elsewhere. Without it,
+/// other code is checked than is built.
+pub fn may_change_text(flag: &str) -> bool {
+    const NAMES: [&str; 5] = ["define-macro", "undefine-macro", "pre-include", "system-include", "working-directory"];
+    const BEGINNINGS: [&str; 12] =
+        ["I", "D", "U", "i", "x", "Wp", "Xpreprocessor", "nostdinc", "undef", "sysroot", "options-file", "optf"];
+    let parts = flag.split([' ', ',', '=', '"', '\'']);
+    let of_option = |bare: &str| NAMES.contains(&bare) || BEGINNINGS.iter().any(|name| bare.starts_with(name));
+    let bare = |part: &str| part.strip_prefix("--").or_else(|| part.strip_prefix('-')).is_some_and(of_option);
+    parts.into_iter().any(|part| part.starts_with('@') || bare(part))
+}
+
 /// `-DNAME` for each item of the key `defines`.
 ///
 /// # Errors
@@ -376,8 +388,11 @@ fn joined(name: &str, value: &str) -> String {
 fn macro_flag(name: &str, value: &str) -> Result<String, FlagError> {
     let flag = format!("{name}{value}");
     let begins_well = value.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    // nvcc escapes quotation marks, if each has another; what follows a backslash would be escaped twice.
+    let is_quoted = value.matches('"').count() % 2 == 0;
+    let is_active = |c: char| c != '"' && SHELL_ACTIVE.contains(&c);
     // nvcc splits the value at commas; the rest would define another macro.
-    match begins_well && !value.contains(SHELL_ACTIVE) && !value.contains(',') {
+    match begins_well && is_quoted && !value.contains(is_active) && !value.contains(',') {
         true => Ok(flag),
         false => Err(FlagError::Shell { flag }),
     }
@@ -592,7 +607,9 @@ mod tests {
         let attacks: &[&[&str]] = &[
             &["-DX=$(touch x)"],
             &["-DX=`touch x`"],
-            &["-D", "X=\"a\""],
+            &["-D", "X=\"a"],
+            &["-DX=\"$(touch x)\""],
+            &["-DX=\"\\\"\""],
             &["-DX=\\"],
             &["-I$(touch x)"],
             &["-I", "a\nb"],
@@ -616,6 +633,43 @@ mod tests {
         assert_eq!(check_defines(&["X=(1 + 2)".to_string()]).unwrap(), ["-DX=(1 + 2)"]);
         assert!(!is_safe_path(Path::new("/a/$(x).cu")));
         assert!(is_safe_path(Path::new("/a b/(x);.cu")));
+    }
+
+    #[test]
+    fn texts_may_be_defined() {
+        // As nvcc hands it on: `-D "X=\"a;b\""`.
+        assert_eq!(check_all(&["-DX=\"a;b\""]).unwrap(), ["-DX=\"a;b\""]);
+    }
+
+    #[test]
+    fn what_changes_the_text_is_told_from_what_does_not() {
+        for flag in [
+            "-Xcompiler=-Iinc",
+            "-Xcompiler=-iquote,inc",
+            "-Xcompiler=-imacros,e.h",
+            "-Xcompiler=-Wp,-DX",
+            "-DX,Y",
+            "-Xcompiler=@o.rsp",
+            "-Xcompiler=-D X",
+            "-Xcompiler='-DX'",
+            "--include-path /x",
+            "-iquote inc",
+            "-nostdinc",
+            "--pre-include e.h",
+        ] {
+            assert!(may_change_text(flag), "{flag}");
+        }
+        for flag in [
+            "-ccbin ./evil",
+            "-Xcompiler=-fsanitize=address",
+            "-Xcudafe=--diag_suppress=1",
+            "-Xfatbin -compress-all",
+            "-rdynamic",
+            "-Xcompiler=-fdebug-prefix-map=/a=/b",
+            "--compress-mode=size",
+        ] {
+            assert!(!may_change_text(flag), "{flag}");
+        }
     }
 
     #[test]

@@ -109,6 +109,9 @@ impl Walk {
     fn take(&mut self, path: PathBuf) {
         if has_ending(&path, SOURCES) {
             self.files.push(path);
+        } else if has_ending(&path, &["cup"]) {
+            // nvcc compiles it as CUDA, too.
+            self.leave_unchecked(&path, Unchecked::OtherName);
         } else if has_ending(&path, HEADER_ENDINGS) {
             self.headers.push(path);
         } else if path.ends_with("Cargo.toml") {

@@ -48,7 +48,10 @@ pub(super) fn may_have_some(bytes: &[u8], names: &BTreeSet<String>) -> bool {
 
 /// Whether `include!` is used in a file, or gets another name.
 pub(super) fn may_include(bytes: &[u8], names: &BTreeSet<String>) -> bool {
-    let is_used = |rest: &[u8]| [&b"!"[..], b"/", b"as"].iter().any(|next| rest.starts_with(next));
+    // As the argument of a macro, it may be the name of another.
+    const NEXT: [&[u8]; 15] =
+        [b"!", b"/", b"as", b",", b")", b"]", b"}", b";", b"=", b"(", b"[", b"{", b"\"", b"r", b"'"];
+    let is_used = |rest: &[u8]| NEXT.iter().any(|next| rest.starts_with(next));
     names.iter().any(|name| {
         words_in(bytes, &memmem::Finder::new(name)).any(|at| is_used(bytes[at + name.len()..].trim_ascii_start()))
     })
@@ -85,6 +88,53 @@ impl Folder {
     }
 }
 
+/// Where a list of tokens stands.
+#[derive(Debug, Clone, Copy, Default)]
+struct Depth {
+    groups: usize,
+    /// A macro is given them.
+    is_given: bool,
+}
+
+impl Depth {
+    fn below(self, is_given: bool) -> Self {
+        Self { groups: self.groups + 1, is_given: self.is_given || is_given }
+    }
+}
+
+/// Macros that use no argument as the name of another: they are given variables that happen to have such a name.
+const WITH_VALUES: [&str; 12] = [
+    "println",
+    "print",
+    "eprintln",
+    "eprint",
+    "format",
+    "write",
+    "writeln",
+    "panic",
+    "assert",
+    "assert_eq",
+    "dbg",
+    "vec",
+];
+
+/// Whether a group is what a macro is called with.
+fn is_given_to_a_macro(tokens: &[TokenTree], at: usize) -> bool {
+    let Some(name) = at.checked_sub(2).filter(|_| is_mark(tokens, at - 1, '!')).and_then(|at| ident(tokens, at)) else {
+        return false;
+    };
+    !WITH_VALUES.contains(&name.as_str())
+}
+
+/// Whether a word stands alone, as the name of a macro does that another one calls.
+fn is_a_name(tokens: &[TokenTree], at: usize) -> bool {
+    let is_of_value = at.checked_sub(1).is_some_and(|before| is_mark(tokens, before, '.'));
+    let ends = at + 1 == tokens.len() || [',', ';', '='].iter().any(|mark| is_mark(tokens, at + 1, *mark));
+    // `name!(include "a.txt")` has nothing between them.
+    let is_literal = matches!(tokens.get(at + 1), Some(TokenTree::Literal(_) | TokenTree::Group(_)));
+    !is_of_value && (ends || is_literal)
+}
+
 /// What was found in a file so far.
 #[derive(Default)]
 struct Found {
@@ -101,12 +151,12 @@ impl Reading<'_> {
         let folder = Folder { path: parent, below: self.folder.map(str::to_string) };
         let tokens_left = MAX_TIMES * text.len().max(SOME_BYTES);
         let mut found = Found { tokens_left, ..Found::default() };
-        self.list(tokens, &folder, 0, &mut found).then_some(found.links)
+        self.list(tokens, &folder, Depth::default(), &mut found).then_some(found.links)
     }
 
     /// Whether all was read.
-    fn list(&self, tokens: TokenStream, folder: &Folder, depth: usize, found: &mut Found) -> bool {
-        if depth > MAX_DEPTH {
+    fn list(&self, tokens: TokenStream, folder: &Folder, depth: Depth, found: &mut Found) -> bool {
+        if depth.groups > MAX_DEPTH {
             return false;
         }
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
@@ -124,7 +174,8 @@ impl Reading<'_> {
                     self.paths_in(group.stream(), 0, &mut paths);
                 }
                 (TokenTree::Group(group), _) => {
-                    is_whole &= self.list(group.stream(), folder, depth + 1, found);
+                    let depth = depth.below(is_given_to_a_macro(&tokens, at));
+                    is_whole &= self.list(group.stream(), folder, depth, found);
                     // The end of an item; `pub(crate)` is none.
                     if group.delimiter() == Delimiter::Brace {
                         paths.clear();
@@ -133,12 +184,18 @@ impl Reading<'_> {
                 (_, Some("mod")) => {
                     let said = std::mem::take(&mut paths);
                     if let Some((body, inside)) = self.module(&tokens, at, &said, folder, found) {
-                        is_whole &= inside.iter().all(|folder| self.list(body.clone(), folder, depth + 1, found));
+                        is_whole &=
+                            inside.iter().all(|folder| self.list(body.clone(), folder, depth.below(false), found));
                         at += 3;
                         continue;
                     }
                 }
-                (_, Some(name)) if self.names.contains(name) => self.include(&tokens, at, &mut found.links),
+                (_, Some(name)) if self.names.contains(name) => {
+                    if depth.is_given && is_a_name(&tokens, at) {
+                        found.links.push(Link::Unknown);
+                    }
+                    self.include(&tokens, at, &mut found.links);
+                }
                 (TokenTree::Punct(mark), _) if mark.as_char() == ';' => paths.clear(),
                 _ => {}
             }
@@ -347,18 +404,26 @@ mod tests {
             ("include!(\"/w/k\");", "/w/k"),
             ("use std::include as other;", "as other"),
             ("macro_rules! m { ($p:literal) => { include!($p); } }", "unknown"),
+            ("i!(include, \"x.txt\");", "unknown"),
+            ("i! { [std::include] \"x.txt\" }", "unknown"),
+            ("i!(a => include \"x.txt\");", "unknown"),
+            ("fn f() { j::i![x, include]; }", "unknown"),
             ("include!(env!(\"CARGO_MANIFEST_DIR\"));", "unknown"),
             ("include!(concat!(env!(\"OUT_DIR\"), \"/../../k.txt\"));", "unknown"),
         ] {
             assert_eq!(links(None, text), [path], "{text}");
         }
         assert_eq!(links(None, "include!(concat!(env!(\"OUT_DIR\"), \"/bindings.rs\"));"), [""; 0]);
+        for text in ["fn f(include: u8) { println!(\"{}\", include); }", "fn f() { i!(a.include, b); include(1); }"] {
+            assert_eq!(links(None, text), [""; 0], "{text}");
+        }
         assert_eq!(links(None, "// include!(\"a\")\n const A: &str = \"include!(b)\";"), [""; 0]);
     }
 
     #[test]
     fn most_files_need_no_lexing() {
         let names = BTreeSet::from(["include".to_string()]);
+        assert!(may_have_some(b"i!(include, \"x.txt\");", &names));
         for text in ["mod tests { }", "use std::path::Path; // modules include these", "include_str!(\"a\")"] {
             assert!(!may_have_some(text.as_bytes(), &names), "{text}");
         }

@@ -64,11 +64,16 @@ fn other_endings_are_named() {
         ("src/k", "use core::include as inc; mod a { inc!(\"k\"); }"),
         ("src/k.inc", "#[path = \"a.txt\"] mod a;"),
         ("K.RS", "#[cfg_attr(unix, path = \"../K.RS\")] mod k;"),
+        // The modules of what a path names lie beside it, also if it would be found without.
+        ("src/q/d/k.txt", "#[path = \"q/b.rs\"] mod b;"),
+        ("src/c/k.txt", "include!(\"c/a.rs\");"),
     ] {
         let found = of_package(&[
             ("src/lib.rs", names),
             (path, &code),
             ("src/a.txt", "include!(\"k.inc\"); include!(\"a.txt\");"),
+            ("src/q/b.rs", "mod d { #[path = \"k.txt\"] mod e; }"),
+            ("src/c/a.rs", "#[path = \"k.txt\"] mod e;"),
         ]);
         let name = path.rsplit('/').next().unwrap();
         assert_eq!(not_checked(&found), [format!("{name}: {:?}", Unchecked::OtherRustName)], "{names}");
@@ -94,6 +99,7 @@ fn what_cannot_be_followed_is_named() {
     for (text, why) in [
         ("macro_rules! m { ($p:literal) => { include!($p); } } m!(\"k.txt\");", "lib.rs: Unfollowed"),
         ("include!(env!(\"KERNELS\"));", "lib.rs: Unfollowed"),
+        ("macro_rules! i { ($m:ident, $f:literal) => { $m!($f); } } i!(include, \"k.txt\");", "lib.rs: Unfollowed"),
         ("include!(\"../../outside.rs\");", "outside.rs: RustElsewhere"),
         ("#[path = \"../../outside.rs\"] mod k;", "outside.rs: RustElsewhere"),
         ("include!(\"broken.txt\");", "broken.txt: Unfollowed"),
