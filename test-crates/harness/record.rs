@@ -466,6 +466,7 @@ fn with_compilers<T>(
         compiles_host: false,
         explains: true,
         show: &|_| {},
+        version: None,
     };
     run(Compilers {
         compiler,
