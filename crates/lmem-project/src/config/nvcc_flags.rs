@@ -389,7 +389,7 @@ fn macro_flag(name: &str, value: &str) -> Result<String, FlagError> {
     let flag = format!("{name}{value}");
     let begins_well = value.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
     // nvcc escapes quotation marks, if each has another; what follows a backslash would be escaped twice.
-    let is_quoted = value.matches('"').count() % 2 == 0;
+    let is_quoted = value.matches('"').count().is_multiple_of(2);
     let is_active = |c: char| c != '"' && SHELL_ACTIVE.contains(&c);
     // nvcc splits the value at commas; the rest would define another macro.
     match begins_well && is_quoted && !value.contains(is_active) && !value.contains(',') {
