@@ -402,7 +402,7 @@ mod tests {
     #[test]
     fn sources_whose_names_are_no_text_are_named() {
         let list = |mode: &str, name: &[u8]| {
-            [format!("{mode} 0123 0\t").as_bytes(), name, b"\0100644 4567 0\ta.cu\0"].concat()
+            [format!("{mode} 0123 0\t").as_bytes(), name, b"\x00100644 4567 0\ta.cu\0"].concat()
         };
         for (mode, name) in
             [("100644", &b"k\xff.cu"[..]), ("100644", b"d\xff/k.rs"), ("120000", b"l\xff"), ("160000", b"s\xff")]

@@ -115,6 +115,7 @@ fn compile_text(unit: &TranslationUnit, architecture: &str, cubin: &Path) -> Res
         tries_shared_spilling: false,
         compiles_host: false,
         explains: true,
+        version: None,
     };
     let artifacts = compiler.compile(unit, &target).map_err(|failure| format!("{}: {failure:?}", unit.name))?;
     Ok(fs_err::write(cubin, artifacts.cubin)?)
