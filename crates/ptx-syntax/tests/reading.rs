@@ -122,9 +122,9 @@ fn tables_have_their_values_and_names() {
     .unwrap();
     let address = |name: &str, offset, generic| InitialValue::Address { name: name.into(), offset, generic };
     assert_eq!(module.variables[0].initial.others(), [(0, address("f", 0, false)), (1, address("x", 8, true))]);
-    let double = InitialValue::Double((-1.5f64).to_bits());
-    let single = InitialValue::Single(0x3f80_0000);
-    assert_eq!(module.variables[1].initial.others(), [(0, single), (3, double), (4, InitialValue::Integer(2))]);
+    let numbers = [1.0f32, 0.0, 0.0, -1.5].map(f32::to_le_bytes).concat();
+    assert_eq!(module.variables[1].initial.bytes(), numbers);
+    assert_eq!(module.variables[1].initial.others(), [(4, InitialValue::Integer(2))]);
     assert_eq!((module.variables[1].bytes, module.variables[1].space), (24, Space::Const));
     assert_eq!((&*module.variables[3].name, module.variables[3].ty), ("b", Type::U32));
     assert!(module.is_address_taken("f") && !module.is_address_taken("g"));

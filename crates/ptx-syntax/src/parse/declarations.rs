@@ -274,7 +274,6 @@ impl<'a> Parser<'a> {
         let steps: Vec<u64> = (1..=extents.len())
             .map(|level| extents[level..].iter().fold(1u64, |product, extent| product.saturating_mul((*extent).max(1))))
             .collect();
-        let width = if variable.ty.is_float() { 0 } else { variable.ty.bytes() as usize };
         let mut values = Initial::default();
         let mut open: Vec<u64> = Vec::new();
         let mut at = 0u64;
@@ -301,12 +300,12 @@ impl<'a> Parser<'a> {
                 Kind::Text(text) => {
                     self.lexer.next();
                     for byte in text.bytes() {
-                        values.push(at, width, InitialValue::Integer(i64::from(byte)));
+                        values.push(at, variable.ty, InitialValue::Integer(i64::from(byte)));
                         at = at.saturating_add(1);
                     }
                 }
                 _ => {
-                    values.push(at, width, self.initial_value());
+                    values.push(at, variable.ty, self.initial_value());
                     at = at.saturating_add(1);
                 }
             }
