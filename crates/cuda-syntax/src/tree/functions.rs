@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use lmem_unit::is_word;
+
 use crate::ast::{Field, Kind, Node};
 use crate::tree::syntax_tree::SyntaxTree;
 
@@ -144,7 +146,7 @@ impl SyntaxTree {
         }
     }
 
-    /// The names of kernels that are templates, in order.
+    /// The names of kernels that are templates, in order. One whose head the grammar does not understand has no name.
     pub fn kernel_templates(&self) -> Vec<&str> {
         let functions =
             self.root().into_iter().flat_map(Node::descendants).filter(|node| node.kind() == Kind::FunctionDefinition);
@@ -152,7 +154,8 @@ impl SyntaxTree {
         let named = templates.filter_map(|node| {
             let function = self.function_at(node.start_byte())?;
             let head = self.text().get(node.start_byte()..function.name.start)?;
-            head.contains("__global__").then(|| self.text().get(function.name))?
+            let name = self.text().get(function.name).filter(|name| name.bytes().all(is_word))?;
+            head.contains("__global__").then_some(name)
         });
         named.collect()
     }
@@ -191,6 +194,9 @@ mod tests {
             names(&format!("// template\nnamespace n {{ {kernel} }}{}", kernel.replace("acc", "sum"))),
             "acc sum"
         );
+        let torn = "template <int N> __global__ void\n#if X < 2\n__launch_bounds__(N)\n#else\n__launch_bounds__(N, 6)\n#endif\n\
+                    scale(\n    const int* from,\n    int* to\n) { to[0] = N; }\n";
+        assert_eq!(names(torn), "");
         let in_macro = kernel.replace("__launch_bounds__(64)", "BOUNDS_OF_KERNEL");
         assert_eq!(names(&format!("#define BOUNDS_OF_KERNEL __launch_bounds__(64)\n{in_macro}")), "acc");
         assert_eq!(names("template <int N> __device__ void f() {}\n__global__ void k() {}\n"), "");
