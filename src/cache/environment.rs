@@ -8,6 +8,7 @@ use lmem_base::{places, process};
 
 use super::hashes::Hashes;
 use crate::compile::ADDING_VARIABLES;
+use crate::sandbox::host::{self, Word};
 
 /// Environment variables that nvcc and the host compiler read: the choice of host compiler, and header folders.
 const VARIABLES: [&str; 8] = [
@@ -23,9 +24,6 @@ const VARIABLES: [&str; 8] = [
 
 /// The host compilers that nvcc looks for on `PATH`.
 const HOST_COMPILERS: [&str; 2] = ["gcc", "g++"];
-
-/// Options of nvcc that name a host compiler, or its folder.
-const NAMING: [&str; 4] = ["-ccbin", "--ccbin", "-compiler-bindir", "--compiler-bindir"];
 
 /// Larger programs are no scripts.
 const MAX_SCRIPT_BYTES: u64 = 64 << 10;
@@ -56,23 +54,15 @@ fn values(adding: &[&str], hashes: &Hashes) -> Vec<String> {
         Some(value.to_string_lossy().into_owned())
     };
     let set = adding.iter().chain(&VARIABLES).filter_map(|name| Some(format!("{name}={}", value(name)?)));
-    let named = value("NVCC_CCBIN").into_iter().chain(adding.iter().filter_map(|name| value(name)).flat_map(named_in));
+    let flags = adding.iter().filter_map(|name| value(name)).flat_map(|flags| host::words(&flags));
+    let of_flags = flags.filter_map(|word| match word {
+        Word::Host(path) => Some(path),
+        Word::Other(_) => None,
+    });
+    let named = value("NVCC_CCBIN").into_iter().chain(of_flags);
     let found = HOST_COMPILERS.iter().filter_map(|name| process::on_path(name));
     let compilers = named.flat_map(|named| compilers_at(&named)).chain(found);
     set.chain(compilers.flat_map(|path| identity(&path, hashes))).collect()
-}
-
-/// The host compilers that a text of flags names.
-fn named_in(flags: String) -> Vec<String> {
-    let mut named = Vec::new();
-    let mut words = flags.split_whitespace();
-    while let Some(word) = words.next() {
-        let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
-        if NAMING.contains(&name) {
-            named.extend(value.or_else(|| words.next()).map(str::to_string));
-        }
-    }
-    named
 }
 
 /// The programs that nvcc may start where it is told of one, or of a folder with some.
@@ -140,12 +130,6 @@ mod tests {
         let words = Words::of("#!/bin/sh\n. /etc/conf\nexec /usr/bin/g++ ${PATH} $NONE_SUCH \"$@\"\n");
         assert_eq!(words.files, ["/bin/sh", "/etc/conf", "/usr/bin/g++"].map(PathBuf::from));
         assert_eq!(words.variables, ["PATH"]);
-    }
-
-    #[test]
-    fn flags_name_host_compilers() {
-        assert_eq!(named_in("-O3 -ccbin /a/g++ --compiler-bindir=/b -DX".to_string()), ["/a/g++", "/b"]);
-        assert_eq!(named_in("-ccbin".to_string()), Vec::<String>::new());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use lmem_base::places::{GIT_FOLDER, is_home_or_above, tree_of};
+use lmem_base::places::{GIT_FOLDER, is_home_or_above, repository_of, tree_of};
 use lmem_base::source::normalize;
 
 use crate::git;
@@ -55,15 +55,11 @@ fn check(cache: &Path, folders: &[&Path], cancel: &AtomicBool) -> Result<(), Not
     let parent = written.parent().and_then(|parent| std::fs::canonicalize(parent).ok());
     let named = parent.zip(written.file_name()).map(|(parent, name)| parent.join(name));
     let places: BTreeSet<PathBuf> = named.into_iter().chain(std::fs::canonicalize(cache)).collect();
-    let repositories = |place: &PathBuf| {
-        let around = place.ancestors().filter(|folder| folder.join(GIT_FOLDER).exists());
-        around.map(Path::to_path_buf).collect::<Vec<_>>()
-    };
     for place in &places {
-        for repository in repositories(place) {
-            match check_in(&repository, place, cancel) {
+        for repository in place.ancestors().filter(|folder| folder.join(GIT_FOLDER).exists()) {
+            match check_in(repository, place, cancel) {
                 // Settings of the user's own that are kept in a repository of another kind.
-                Err(NotOurs::Unknown { .. }) if is_home_or_above(&repository) && !is_checked(&repository, folders) => {}
+                Err(NotOurs::Unknown { .. }) if is_home_or_above(repository) && !is_checked(repository, folders) => {}
                 found => found?,
             }
         }
@@ -79,9 +75,7 @@ fn check(cache: &Path, folders: &[&Path], cancel: &AtomicBool) -> Result<(), Not
 
 /// Whether a repository is that of a checked folder.
 fn is_checked(repository: &Path, folders: &[&Path]) -> bool {
-    let top =
-        |folder: &&Path| folder.ancestors().find(|folder| folder.join(GIT_FOLDER).exists()).map(Path::to_path_buf);
-    folders.iter().filter_map(top).any(|top| top == repository)
+    folders.iter().filter_map(|folder| repository_of(folder)).any(|top| top == repository)
 }
 
 fn check_in(tree: &Path, place: &Path, cancel: &AtomicBool) -> Result<(), NotOurs> {

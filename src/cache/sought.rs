@@ -13,11 +13,10 @@ use lmem_base::source::normalize;
 use lmem_unit::{TranslationUnit, UnitCode};
 use walkdir::{DirEntry, WalkDir};
 
+use crate::compile::include_lines;
+
 /// Limit on the size of a file that is searched for directives; larger ones are no source code.
 const MAX_BYTES: u64 = 16 << 20;
-
-/// Longer names are none of files.
-const MAX_NAME_BYTES: usize = 256;
 
 /// Limit on folders that are inputs because the name of a header is made by macros.
 const MAX_FOLDERS: usize = 256;
@@ -258,7 +257,7 @@ impl Names {
         } else {
             text.to_string()
         };
-        for line in joined.lines().filter(|line| may_ask(line)) {
+        for line in joined.lines().filter(|line| include_lines::may_name_files(line)) {
             names.add(line);
         }
         names.has_own_path =
@@ -318,20 +317,9 @@ impl Names {
     }
 
     fn add_literals(&mut self, line: &str) {
-        let literals = |open: char, close: u8| {
-            let starts = line.match_indices(open).map(|(at, _)| at + 1);
-            let length = move |rest: &str| rest.bytes().take(MAX_NAME_BYTES).position(|byte| byte == close);
-            let of = move |from: usize| Some(line[from..][..length(&line[from..])?].to_string());
-            starts.filter_map(of).filter(|name| !name.is_empty()).collect::<Vec<_>>()
-        };
-        self.quoted.extend(literals('"', b'"'));
-        self.angled.extend(literals('<', b'>'));
+        self.quoted.extend(include_lines::quoted(line).map(str::to_string));
+        self.angled.extend(include_lines::angled(line).map(str::to_string));
     }
-}
-
-/// Whether a line may be a directive that asks for a file, or define the name of one.
-fn may_ask(line: &str) -> bool {
-    ["include", "embed", "import", "define"].iter().any(|word| line.contains(word))
 }
 
 #[cfg(test)]

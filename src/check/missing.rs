@@ -51,7 +51,7 @@ pub fn known_step(header: &str, source: &Path) -> Option<String> {
 /// The submodule without files that has the name of a header's folder: `third_party/glm` for `glm/glm.hpp`.
 fn empty_submodule(header: &str, source: &Path) -> Option<PathBuf> {
     let (folder, _) = header.split_once('/')?;
-    let top = source.ancestors().find(|above| above.join(".git").exists())?;
+    let top = places::repository_of(source)?;
     let bytes = places::read(&top.join(".gitmodules"), MAX_BYTES).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let names = text.lines().filter_map(|line| line.trim().strip_prefix("path")?.trim_start().strip_prefix('='));

@@ -6,6 +6,7 @@ mod directives;
 mod failure;
 mod file;
 pub mod given;
+pub mod include_lines;
 mod nvcc;
 pub mod nvrtc;
 mod ptxas;

@@ -16,11 +16,10 @@ use cuda_toolkit::Toolkit;
 use lmem_base::places;
 use lmem_base::source::normalize;
 
+use super::include_lines;
+
 /// Limit on included files; more indicate a cycle.
 const MAX_INCLUDES: usize = 10_000;
-
-/// Longer names are none of files.
-const MAX_NAME_BYTES: usize = 256;
 
 /// Larger files are not searched for `#include` lines.
 const MAX_INCLUDE_BYTES: u64 = 16 << 20;
@@ -161,16 +160,9 @@ fn include_folders(base: &Path, arguments: &[String]) -> Vec<PathBuf> {
 }
 
 /// What a line that may include a file, or define what another one includes, has in quotation marks or angle brackets.
-fn named_files(line: &str) -> Vec<&str> {
-    if !["include", "import", "embed", "define"].iter().any(|word| line.contains(word)) {
-        return Vec::new();
-    }
-    let between = |open: char, close: u8| {
-        let behind = line.match_indices(open).map(move |(at, _)| &line[at + 1..]);
-        let length = move |rest: &str| rest.bytes().take(MAX_NAME_BYTES).position(|byte| byte == close);
-        behind.filter_map(move |rest| Some(&rest[..length(rest)?])).filter(|name| !name.is_empty())
-    };
-    between('"', b'"').chain(between('<', b'>')).collect()
+fn named_files(line: &str) -> impl Iterator<Item = &str> {
+    let line = if include_lines::may_name_files(line) { line } else { "" };
+    include_lines::quoted(line).chain(include_lines::angled(line))
 }
 
 /// Runs the worker: one request from standard input, one response to standard output.
@@ -331,6 +323,6 @@ mod tests {
         {
             assert_eq!(included_files(text, folder.path(), &["-Iinclude".to_string()]), [one.clone(), two.clone()]);
         }
-        assert!(named_files(&format!("#include {}", "<".repeat(1 << 20))).is_empty());
+        assert_eq!(named_files(&format!("#include {}", "<".repeat(1 << 20))).count(), 0);
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use lmem_base::places::repository_of;
 use thiserror::Error;
 
 use super::FixedFile;
@@ -46,8 +47,8 @@ pub enum VcsError {
 /// # Errors
 /// The workspace is not under version control, or has changes, and neither was allowed.
 pub fn refuse(root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), VcsError> {
-    let place_of = |name: &str| root.ancestors().find(|folder| folder.join(name).exists());
-    match (place_of(".git"), OTHER_SYSTEMS.iter().any(|name| place_of(name).is_some())) {
+    let is_another = |name: &&str| root.ancestors().any(|folder| folder.join(name).exists());
+    match (repository_of(root), OTHER_SYSTEMS.iter().any(is_another)) {
         (Some(_), _) if rules.allow_dirty && rules.allow_staged => Ok(()),
         (Some(top), _) => refuse_changes(top, root, rules, cancel),
         (None, false) if !rules.allow_no_vcs => Err(VcsError::NoVcs),
@@ -62,19 +63,19 @@ pub fn refuse(root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), V
 /// # Errors
 /// There is such a file, and that was not allowed.
 pub fn refuse_files(files: &[FixedFile], root: &Path, rules: VcsRules, cancel: &AtomicBool) -> Result<(), VcsError> {
-    let around = |path: &Path| path.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_path_buf);
-    let own = around(&real(root));
+    let root = real(root);
+    let own = repository_of(&root);
     let mut by_repository: BTreeMap<PathBuf, Vec<(String, &str)>> = BTreeMap::new();
     for FixedFile { file, .. } in files {
         let path = real(&file.path);
         // A header may lie in a submodule, which is a repository of its own.
-        let Some(top) = path.parent().and_then(around) else { continue };
-        let name = path.strip_prefix(&top).unwrap_or(&path).to_string_lossy().into_owned();
-        by_repository.entry(top).or_default().push((name, &file.display));
+        let Some(top) = path.parent().and_then(repository_of) else { continue };
+        let name = path.strip_prefix(top).unwrap_or(&path).to_string_lossy().into_owned();
+        by_repository.entry(top.to_path_buf()).or_default().push((name, &file.display));
     }
     let mut unwatched = Vec::new();
     for (top, files) in &by_repository {
-        if own.as_ref() != Some(top) && !(rules.allow_dirty && rules.allow_staged) {
+        if own != Some(top.as_path()) && !(rules.allow_dirty && rules.allow_staged) {
             let mut changes = changes(&git::status(top, top, cancel).map_err(VcsError::Git)?);
             changes.retain_mut(|change| {
                 let edited = files.iter().find(|(name, _)| *name == change.path);

@@ -5,6 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::error::GitError;
 use super::{LINK, Repository, SUBMODULE};
 
+/// What [`Changes::of`] reads.
+const DIFF: [&str; 7] =
+    ["diff", "--raw", "-z", "--find-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"];
+
 /// Changes since a commit; all paths are relative to the top of the repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
@@ -75,8 +79,7 @@ impl Repository<'_> {
     /// # Errors
     /// Git fails.
     pub fn changes_since(&self, commit: &str, is_staged: bool) -> Result<Changes, GitError> {
-        let mut arguments = vec!["diff", "--raw", "-z", "--find-renames"];
-        arguments.extend(["--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"]);
+        let mut arguments = DIFF.to_vec();
         arguments.extend(is_staged.then_some("--cached"));
         arguments.extend([commit, "--"]);
         let mut changes = Changes::of(&self.text(&arguments)?);
@@ -117,8 +120,6 @@ impl Repository<'_> {
 
     /// Differences of two commits.
     fn changes_between(&self, old: &str, new: &str) -> Result<Changes, GitError> {
-        let mut arguments = vec!["diff", "--raw", "-z", "--find-renames"];
-        arguments.extend(["--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", old, new, "--"]);
-        Ok(Changes::of(&self.text(&arguments)?))
+        Ok(Changes::of(&self.text(&[&DIFF[..], &[old, new, "--"]].concat())?))
     }
 }

@@ -19,6 +19,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use lmem_base::places::repository_of;
 use lmem_base::source::has_ending;
 
 use self::command::{command, overrides, run};
@@ -344,8 +345,7 @@ pub fn tracked(
 
 /// The nearest folder around a folder that contains `.git`.
 fn top_of(folder: &Path) -> Result<&Path, GitError> {
-    let top = folder.ancestors().find(|folder| folder.join(".git").exists());
-    top.ok_or_else(|| GitError::NoRepository(folder.to_path_buf()))
+    repository_of(folder).ok_or_else(|| GitError::NoRepository(folder.to_path_buf()))
 }
 
 /// `git status` for a folder of a working tree whose `.git` is in `top`.

@@ -35,6 +35,7 @@ use std::path::{Path, PathBuf};
 
 use lmem_base::diagnostic::Report;
 use lmem_base::inert::{replaced, without_commands};
+use lmem_base::places::repository_of;
 
 use crate::cli::MessageFormat;
 use inert::Inert;
@@ -156,8 +157,7 @@ fn formatted(report: &Report, format: MessageFormat, cx: &Context, out: &mut dyn
 
 /// Path from the folder with `.git` down to `root`, empty or with a trailing `/`.
 pub fn repository_prefix(root: &Path) -> String {
-    let repository = root.ancestors().find(|folder| folder.join(".git").exists());
-    let below = repository.and_then(|repository| root.strip_prefix(repository).ok());
+    let below = repository_of(root).and_then(|repository| root.strip_prefix(repository).ok());
     let below = below.map(|path| path.to_string_lossy().replace('\\', "/")).unwrap_or_default();
     if below.is_empty() { below } else { format!("{below}/") }
 }

@@ -7,6 +7,8 @@ use cuda_toolkit::Toolkit;
 use lmem_base::places::is_home_or_above;
 use lmem_base::process;
 
+use super::host::{self, Word};
+
 /// Files and folders of the system that compilers, their libraries and their shell read and execute. `/etc` as a whole
 /// and `/proc` are left out: `/proc/self/environ` contains the tokens of a CI job.
 const SYSTEM: [&str; 15] = [
@@ -49,9 +51,6 @@ const MAX_ENTRIES: usize = 20_000;
 /// Variables with nvcc flags: they are the user's own, so the paths in them may be read.
 const FLAGS: [&str; 2] = ["NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
 
-/// Options of nvcc that name the host compiler.
-const HOST_OPTIONS: [&str; 3] = ["--compiler-bindir", "-ccbin", "--ccbin"];
-
 /// Host compilers that nvcc may start.
 const HOST_COMPILERS: [&str; 5] = ["g++", "gcc", "c++", "cc", "clang++"];
 
@@ -77,7 +76,7 @@ impl Installed {
         found.started.extend(folders(&PROGRAM_LISTS).iter().flat_map(|folder| entries(folder, &is_program)));
         found.started.extend(folders(&LIBRARY_LISTS).iter().flat_map(|folder| entries(folder, &is_library)));
         for flags in FLAGS.iter().filter_map(|name| std::env::var(name).ok()) {
-            found.add_flags(&shlex::split(&flags).unwrap_or_default());
+            found.add_flags(&flags);
         }
         found.add_host(std::env::var_os("NVCC_CCBIN").map(PathBuf::from));
         HOST_COMPILERS.iter().filter_map(|name| process::on_path(name)).for_each(|path| found.add_compiler(&path));
@@ -89,29 +88,16 @@ impl Installed {
         found
     }
 
-    /// What flags name, with `=` or as the next word.
-    fn add_flags(&mut self, words: &[String]) {
-        let mut option = "";
-        for word in words {
-            let (name, value) = match word.split_once('=') {
-                Some((name, value)) => (name, value),
-                None if word.starts_with('-') => (word.as_str(), ""),
-                None => (option, word.as_str()),
-            };
-            let joined = || {
-                HOST_OPTIONS.iter().find_map(|option| name.strip_prefix(option)).filter(|path| path.starts_with('/'))
-            };
-            if HOST_OPTIONS.contains(&name) {
-                self.add_host(Some(PathBuf::from(value)));
-            } else if let Some(path) = joined() {
-                self.add_host(Some(PathBuf::from(path)));
-            } else {
-                self.folders.extend(
+    /// What a text of flags names.
+    fn add_flags(&mut self, flags: &str) {
+        for word in host::words(flags) {
+            match word {
+                Word::Host(path) => self.add_host(Some(PathBuf::from(path))),
+                Word::Other(word) => self.folders.extend(
                     word.split(['=', ','])
                         .map(|part| PathBuf::from(part.trim_start_matches("-I").trim_start_matches("-isystem"))),
-                );
+                ),
             }
-            option = name;
         }
     }
 
@@ -243,7 +229,7 @@ mod tests {
         let program = bin.join("g++").display().to_string();
         let of = |words: &[&str]| {
             let mut found = Installed::default();
-            found.add_flags(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
+            found.add_flags(&words.join(" "));
             found.folders.retain(|path| path.is_absolute());
             found.started.retain(|path| path.is_file());
             found.started.dedup();

@@ -5,6 +5,7 @@
 //! system's folders, and paths from the user's environment or command line. They can write to a temporary folder, and
 //! have no network. Memory, time and file sizes are limited on all systems.
 
+pub mod host;
 mod installed;
 mod waiting;
 

@@ -56,8 +56,7 @@ pub(super) fn leave_out_idle(diagnostics: &mut [Diagnostic], tally: &mut Tally) 
         let is_idle = |suggestion: &Suggestion| {
             suggestion.verification.as_ref().is_some_and(|proof| {
                 let grows = |kernel: &VerifiedKernel| kernel.after.usage.shared > kernel.before.usage.shared;
-                let is_known = |kernel: &VerifiedKernel| kernel.speedup.is_some() || kernel.measured.is_some();
-                proof.kernels.iter().any(grows) && !proof.kernels.iter().any(is_known)
+                proof.kernels.iter().any(grows) && proof.percent().is_none()
             })
         };
         let idle: Vec<Suggestion> = diagnostic.suggestions.extract_if(.., |suggestion| is_idle(suggestion)).collect();

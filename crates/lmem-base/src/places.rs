@@ -143,12 +143,16 @@ impl Places {
     /// An existing file outside these places that a text names. A program that cannot parse a file prints lines of that
     /// file after its name.
     pub fn foreign_in(&self, text: &str, base: &Path) -> Option<PathBuf> {
-        let is_separator = |letter: char| letter.is_whitespace() || "`'\"():,<>[]".contains(letter);
-        let words = text.split(is_separator).filter(|word| word.contains('/') || word.contains('.'));
+        let words = words(text).filter(|word| word.contains('/') || word.contains('.'));
         let mut seen = std::collections::HashSet::new();
         let mut paths = words.filter(|word| seen.insert(*word)).map(|word| base.join(word));
         paths.find(|path| path.is_file() && !self.hold(path))
     }
+}
+
+/// The words of a compiler's or cargo's message, of which paths are some.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| letter.is_whitespace() || "`'\"():,<>[]".contains(letter))
 }
 
 /// Whether a path's text ends in its last name, and it begins somewhere.
@@ -250,6 +254,11 @@ fn refused(path: &Path, reason: &str) -> io::Error {
 
 /// `O_NONBLOCK` of this system, from rustix.
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+
+/// The nearest folder, this one or above it, that is the top of a git repository.
+pub fn repository_of(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|folder| folder.join(GIT_FOLDER).exists())
+}
 
 /// The root of the repository that contains `folder`, else `folder` itself, with symbolic links resolved. A home folder
 /// that is a repository does not count: all of the user's files would be in the checked tree.

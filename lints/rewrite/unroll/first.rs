@@ -1,5 +1,5 @@
-//! Loops from an element that is known at run time only: `for (int i = first; i < n; ++i) a[i] = 0` runs over all elements
-//! with `if (first <= i && i < n)` as its guard. A round below the first element would have accessed one before the array.
+//! Loops whose first index is unknown: `for (int i = first; i < n; ++i) a[i] = 0` gets the array size as its trip count, and
+//! `if (first <= i && i < n)` as its guard. A round below the first element would have accessed one before the array.
 
 use cuda_syntax::ast::{Field, Kind, Node, Subscript};
 use cuda_syntax::tree::{enclosing_function, resolve};

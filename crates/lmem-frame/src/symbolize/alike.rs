@@ -93,9 +93,9 @@ impl<T> OfAlike<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scene::{Scene, at, object};
+    use super::super::scene::{Scene, at, copy_of, object};
     use super::*;
-    use crate::access::{Access, ParameterCopy};
+    use crate::access::Access;
 
     /// Whether the second of two objects gets the answer of the first.
     fn is_shared(one: &RawObject, other: &RawObject) -> bool {
@@ -130,16 +130,7 @@ mod tests {
 
     #[test]
     fn copies_of_parameters_are_not_alike() {
-        let copy = ParameterCopy {
-            number: 0,
-            parameter: None,
-            offset: Some(0),
-            bytes: 32,
-            is_whole: true,
-            writes: Vec::new(),
-            may_be_written: false,
-        };
-        let copy = RawObject { stored_values: StoredValues::Parameter(copy), ..object(32, Vec::new()) };
+        let copy = RawObject { stored_values: StoredValues::Parameter(copy_of(0)), ..object(32, Vec::new()) };
         assert!(!is_shared(&copy, &copy));
     }
 }

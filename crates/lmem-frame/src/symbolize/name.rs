@@ -520,7 +520,7 @@ fn declared(object: &RawObject, resolved: &Resolved<'_>) -> Option<Declaration> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::scene::{Scene, Shown, at, object};
+    use super::super::scene::{Scene, Shown, at, copy_of, object};
     use super::*;
     use crate::access::{Parameter, ParameterCopy};
 
@@ -635,19 +635,6 @@ mod tests {
             vec![RawObject { is_library: true, ..known }]
         };
         assert_eq!(named(&scene, library), some(&[""]));
-    }
-
-    /// A copy of a parameter that the source does not name.
-    fn copy_of(number: usize) -> ParameterCopy {
-        ParameterCopy {
-            number,
-            parameter: None,
-            offset: Some(0),
-            bytes: 32,
-            is_whole: true,
-            writes: Vec::new(),
-            may_be_written: false,
-        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use lmem_unit::{FrontEnd, FrontEndMember, FrontEndVariable};
 use nv_code::AccessKind;
 use nv_code::dataflow::Provenance;
 
-use crate::access::{Access, Address, Escape, EscapeKind, RawObject};
+use crate::access::{Access, Address, Escape, EscapeKind, ParameterCopy, RawObject};
 use crate::place::{Place, Places};
 
 /// A test's text with the front end's variables.
@@ -22,6 +22,19 @@ pub struct Level<'a> {
     pub function: Option<&'a str>,
     /// The function that was inlined here.
     pub callee: Option<&'a str>,
+}
+
+/// A copy of a parameter that the source does not name.
+pub fn copy_of(number: usize) -> ParameterCopy {
+    ParameterCopy {
+        number,
+        parameter: None,
+        offset: Some(0),
+        bytes: 32,
+        is_whole: true,
+        writes: Vec::new(),
+        may_be_written: false,
+    }
 }
 
 /// A statement of the function that owns the frame.

@@ -130,10 +130,9 @@ fn shown(said: &str, manifest: &Path) -> String {
 
 /// Whether a message has a path outside of a folder with a name that the manifest does not have.
 fn has_foreign_names(said: &str, folder: &Path, manifest: &[u8]) -> bool {
-    let is_separator = |letter: char| letter.is_whitespace() || "`'\"(),<>[]".contains(letter);
     let is_known = |name: &OsStr| name == MANIFEST || memmem::find(manifest, name.as_encoded_bytes()).is_some();
-    said.split(is_separator).filter(|word| word.starts_with('/')).any(|word| {
-        let path = normalize(Path::new(word.split(':').next().unwrap_or(word)));
+    places::words(said).filter(|word| word.starts_with('/')).any(|word| {
+        let path = normalize(Path::new(word));
         let shared = path.components().zip(folder.components()).take_while(|(one, other)| one == other).count();
         !path.starts_with(folder) && path.components().skip(shared).any(|part| !is_known(part.as_os_str()))
     })
