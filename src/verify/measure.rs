@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use lmem_base::diagnostic::{Comparison, ResourceUsage};
+use lmem_base::stored::is_default;
 use lmem_base::timing::Measurement;
 use lmem_compare::estimate::{Counts, Executed};
 use lmem_unit::{Artifacts, CompilerMessage, MessageKind};
@@ -93,13 +94,9 @@ pub struct Function {
     /// The largest block that the kernel allows, if it says so.
     pub threads: Option<u32>,
     /// Bytes of its machine code, with what follows it in its section.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub code: u64,
     pub work: Work,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl Function {

@@ -134,6 +134,11 @@ fn hash_of(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
+/// Whether a field need not be written, for `skip_serializing_if`.
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// Interns names that the program has as constants, such as those of lints. There are few of them, and each is stored
 /// once.
 pub fn constant(name: &str) -> &'static str {

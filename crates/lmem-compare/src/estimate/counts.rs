@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use lmem_base::gpu::WARP;
+use lmem_base::stored::is_default;
 use ptx_machine::{Launch, Outcome, Program};
 use ptx_syntax::{Function, Graph, Instruction, Module, Opcode, Reg, Space};
 use serde::{Deserialize, Serialize};
@@ -61,32 +62,27 @@ pub struct Counts {
     /// The same for local memory.
     pub local_depth: u64,
     /// Blocks of the program's grid; 0 if it is not known. Not summed.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub grid: u64,
     /// Whether they are counts of the program's launch: its blocks, and those of its arguments that are known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_launched: bool,
     /// Warps of a block, 0 if they are not known.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub block_warps: u64,
     /// `chain`, `load_depth` and `local_depth`, were all warps of a block as slow as its slowest.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub slowest_chain: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub slowest_loads: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub slowest_local: u64,
     /// Distinct lines of local memory that warps touch, summed; the rest of a frame takes no cache.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub touched_lines: u64,
     /// Of `stored_lines`, those of stores that a single thread of a warp executes.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub lone_lines: u64,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl Counts {
