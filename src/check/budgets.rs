@@ -18,7 +18,8 @@ use lmem_unit::{MappedText, TranslationUnit, UnitCode};
 
 use super::findings::CheckedKernel;
 use super::jobs::{Job, config_of};
-use super::unit::{UnitReport, flag_origin};
+use super::unit::UnitReport;
+use super::unit_flags::flag_origin;
 use super::{messages, remarks};
 use crate::verify::occupancy;
 

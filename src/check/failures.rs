@@ -12,7 +12,8 @@ use lmem_base::process;
 use lmem_base::source::Span;
 use lmem_unit::{CompilerMessage, TranslationUnit, UnitCode};
 
-use super::unit::{UnitReport, flag_origin};
+use super::unit::UnitReport;
+use super::unit_flags::flag_origin;
 use super::{CheckError, missing};
 
 /// Limit on locations that are listed besides the first.

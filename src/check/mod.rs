@@ -1,10 +1,12 @@
 //! One run of `cargo lmem check`: from the command line to a report, stage by stage.
 
 mod allowing;
+mod artifacts;
 mod budgets;
 mod builds;
 mod early;
 mod error;
+mod examine;
 mod failures;
 mod findings;
 mod fixing;
@@ -40,6 +42,7 @@ mod tally;
 mod target;
 mod tools;
 mod unit;
+mod unit_flags;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -56,7 +59,9 @@ use once::check_once;
 use request::Request;
 use since::Since;
 
+pub use artifacts::{ArtifactSource, Compilers, Sourced};
 pub use error::CheckError;
+pub use examine::MARKS_SPILLS;
 pub use findings::Findings;
 pub use fixing::Fixes;
 pub use level_here::levels_here;
@@ -64,7 +69,7 @@ pub use levels::typed_levels;
 pub use revision::Revision;
 pub use surroundings::Surroundings;
 pub use talk::Talk;
-pub use unit::{ArtifactSource, Compilers, MARKS_SPILLS, Sourced, register_flag};
+pub use unit_flags::register_flag;
 
 /// The results of a run, with what the report formats need to show them.
 pub struct Outcome {

@@ -11,7 +11,7 @@ use lmem_project::build_flags::BuildFlags;
 use lmem_project::discover::{NotChecked, Package, Unchecked, Workspace};
 use lmem_unit::{TranslationUnit, UnitCode};
 
-use super::unit;
+use super::unit_flags::flag_origin;
 
 /// Limit on the size of a build script, which normally has a few thousand bytes.
 const MAX_SCRIPT_BYTES: u64 = 1 << 20;
@@ -23,7 +23,7 @@ const WAYS_OUT: &str =
 pub(super) fn notes(extraction: &Extraction, workspace: &Workspace, builds: &BuildFlags) -> Vec<String> {
     let units = extraction.units.iter().filter(|unit| matches!(unit.code, UnitCode::CudaFile { .. }));
     let mut files: BTreeMap<Option<&str>, Vec<&str>> = BTreeMap::new();
-    for unit in units.filter(|unit| unit::flag_origin(unit) == FlagOrigin::Assumed) {
+    for unit in units.filter(|unit| flag_origin(unit) == FlagOrigin::Assumed) {
         let package = unit.package.as_deref().filter(|name| builds.scripts.contains(*name));
         files.entry(package).or_default().push(&unit.name);
     }
@@ -71,8 +71,8 @@ pub(super) fn advice(workspace: &Workspace, builds: &BuildFlags) -> String {
 pub(super) fn not_in_database(extraction: &Extraction, workspace: &Workspace, builds: &BuildFlags) -> Option<String> {
     let [database] = builds.databases.as_slice() else { return None };
     let files = || extraction.units.iter().filter(|unit| matches!(unit.code, UnitCode::CudaFile { .. }));
-    let is_assumed = |unit: &&TranslationUnit| unit::flag_origin(unit) == FlagOrigin::Assumed;
-    let is_known = |unit: &TranslationUnit| unit::flag_origin(unit) == FlagOrigin::CompileCommands;
+    let is_assumed = |unit: &&TranslationUnit| flag_origin(unit) == FlagOrigin::Assumed;
+    let is_known = |unit: &TranslationUnit| flag_origin(unit) == FlagOrigin::CompileCommands;
     let names: Vec<&str> = files().filter(is_assumed).map(|unit| unit.name.as_str()).collect();
     let named = named(&names).filter(|_| files().any(is_known))?;
     let verb = if names.len() == 1 { "is" } else { "are" };

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use cuda_toolkit::{Library, Toolkit};
 
+use super::artifacts::Compilers;
 use super::early::Early;
 use super::gather::Gathered;
 use super::jobs::{jobs, run_jobs};
@@ -13,7 +14,7 @@ use super::judge::{Compiled, Run};
 use super::known::{self, Known};
 use super::request::Request;
 use super::start::Start;
-use super::unit::{Compilers, Shared};
+use super::unit::Shared;
 use super::{CheckError, Fixes, Outcome, not_analysed, prove, tools};
 use crate::cache::Cache;
 use crate::cli::SortBy;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use cuda_toolkit::Toolkit;
 
 use super::CheckError;
+use super::artifacts::ArtifactSource;
 use super::revision::Revision;
-use super::unit::ArtifactSource;
 use crate::measure::Bench;
 
 /// The surroundings of a run, replaceable for tests and other callers; the default is this machine.

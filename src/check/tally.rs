@@ -9,7 +9,8 @@ use lmem_unit::{TranslationUnit, UnitCode};
 
 use super::Talk;
 use super::jobs::Job;
-use super::unit::{self, UnitReport};
+use super::unit::UnitReport;
+use super::unit_flags::{flag_origin, is_for_driver};
 
 /// Limit on the files that are named for templates that nothing instantiates.
 const MAX_FILES: usize = 3;
@@ -19,12 +20,12 @@ pub fn say_what_happened(jobs: &[Job<'_>], reports: &[UnitReport], talk: &Talk) 
     for (job, report) in jobs.iter().zip(reports) {
         report.rescues.iter().for_each(|rescue| rescued.entry(rescue.as_str()).or_default().push(&job.unit.name));
         let origin = if report.cached { "cached" } else { "compiled" };
-        let flags = unit::flag_origin(job.unit);
+        let flags = flag_origin(job.unit);
         let arguments = arguments(job.unit);
         let (name, architecture) = (&job.unit.name, &job.target.architecture);
         talk.detail(&format!("{origin}: {name} for {architecture}, flags: {}{arguments}", flags.name()));
     }
-    if jobs.iter().any(|job| unit::is_for_driver(job.unit)) {
+    if jobs.iter().any(|job| is_for_driver(job.unit)) {
         talk.detail(
             "note: the driver makes machine code of PTX and of kernel strings when the program runs: one that is not of this \
              toolkit's version may decide otherwise than its `ptxas`",
@@ -116,7 +117,7 @@ pub fn summarize(jobs: &[Job<'_>], reports: &[UnitReport]) -> Summary {
     }
     // Options that a program makes have a note of their own.
     let is_assumed =
-        |job: &&Job<'_>| unit::flag_origin(job.unit) == FlagOrigin::Assumed && job.unit.unresolved_options().is_none();
+        |job: &&Job<'_>| flag_origin(job.unit) == FlagOrigin::Assumed && job.unit.unresolved_options().is_none();
     let assumed: BTreeSet<_> = jobs.iter().filter(is_assumed).map(|job| std::ptr::from_ref(job.unit)).collect();
     let count = |holds: &dyn Fn(&[&UnitReport]) -> bool| units.values().filter(|reports| holds(reports)).count();
     let mut architectures: Vec<String> = jobs.iter().map(|job| job.target.architecture.clone()).collect();
