@@ -9,7 +9,6 @@ use cuda_toolkit::Toolkit;
 use lmem_base::diagnostic::FlagOrigin;
 use lmem_base::gpu::Arch;
 use lmem_base::threads;
-use lmem_extract::Extraction;
 use lmem_lints::Levels;
 use lmem_project::config::PackageConfig;
 use lmem_project::discover::Workspace;
@@ -35,7 +34,7 @@ pub struct Job<'a> {
 pub fn jobs<'a>(
     typed: &[String],
     workspace: &Workspace,
-    extraction: &'a Extraction,
+    units: &'a [TranslationUnit],
     builds: &[String],
     toolkit: &Arc<Toolkit>,
     levels: &'a AllLevels,
@@ -43,7 +42,7 @@ pub fn jobs<'a>(
 ) -> Vec<Job<'a>> {
     let mut fallback = None;
     let mut jobs = Vec::new();
-    for unit in &extraction.units {
+    for unit in units {
         let config = config_of(unit, workspace);
         let configured = config.map(|config| config.arch_for(&unit.path()).to_vec()).unwrap_or_default();
         let built: Vec<&str> = match &unit.code {
@@ -110,7 +109,8 @@ pub fn is_compiled(unit: &TranslationUnit) -> bool {
 
 pub fn config_of<'a>(unit: &TranslationUnit, workspace: &'a Workspace) -> Option<&'a Arc<PackageConfig>> {
     let path = unit.path();
-    workspace.files.iter().find(|file| file.path == path).map(|file| &file.config)
+    let mut files = workspace.files.iter().chain(&workspace.included);
+    files.find(|file| file.path == path).map(|file| &file.config)
 }
 
 /// Runs all jobs on several threads; the reports are in the order of the jobs.

@@ -195,7 +195,11 @@ impl Run<'_> {
         }
         let failing = not_analysed::unread_files(extraction);
         let summary = Summary { partition, ..Summary::default() };
-        let parts = parts::in_no_unit(&workspace.included, &extraction.as_texts, &[], &[]);
+        let parts = match partition {
+            // Another machine has what they are parts of.
+            Some(_) => Vec::new(),
+            None => parts::in_no_unit(&workspace.included, &extraction.as_texts, &[], &[]),
+        };
         let remarks = nothing.into_iter().chain(not_analysed::not_checked(&parts, workspace));
         let mut report = self.folded(Vec::new(), remarks.collect(), extraction, summary);
         if let Some(since) = since {

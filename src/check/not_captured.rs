@@ -83,7 +83,8 @@ pub(super) fn not_in_database(extraction: &Extraction, workspace: &Workspace, bu
 /// Files of the workspace that builds compile as CUDA and that are not checked: their names do not end with `.cu`, or
 /// they lie in folders that are left out.
 pub(super) fn not_looked_at(workspace: &Workspace, builds: &BuildFlags) -> Vec<NotChecked> {
-    let checked: BTreeSet<&Path> = workspace.files.iter().map(|file| file.path.as_path()).collect();
+    let files = workspace.files.iter().chain(&workspace.included);
+    let checked: BTreeSet<&Path> = files.map(|file| file.path.as_path()).collect();
     let is_excluded = |path: &Path| workspace.files.iter().any(|file| file.config.is_excluded(path));
     let others = builds.files().filter(|path| path.starts_with(&workspace.root) && !checked.contains(path));
     let others = others.filter(|path| places::is_regular(path) && !is_excluded(path));

@@ -15,7 +15,7 @@ use super::known::{self, Known};
 use super::request::Request;
 use super::start::Start;
 use super::unit::Shared;
-use super::{CheckError, Fixes, Outcome, not_analysed, prove, tools};
+use super::{CheckError, Fixes, Outcome, not_analysed, parts, prove, tools};
 use crate::cache::Cache;
 use crate::cli::SortBy;
 use crate::compile::{Compiler, HeaderIndex, Shown, Steps, TotalTime};
@@ -34,7 +34,7 @@ pub(super) fn check_once(request: &Request<'_>, rules: Option<VcsRules>) -> Resu
     let (gathered, partition) = start.gather(request)?;
     let Gathered { extraction, toolkit, built_for, flag_advice, ended, .. } = gathered;
     let run = Run { request, start: &start, check: &|request| check_once(request, None) };
-    if extraction.units.is_empty() {
+    if extraction.units.is_empty() && extraction.parts.is_empty() {
         let (report, failing) = run.without_units(&extraction, partition)?;
         let failed = !failing.is_empty() || not_analysed::has_refused(&report);
         let (interrupted, fixes, kernels, workspace) = (false, Fixes::default(), None, start.workspace);
@@ -74,13 +74,23 @@ pub(super) fn check_once(request: &Request<'_>, rules: Option<VcsRules>) -> Resu
         cache: start.cache.as_ref(),
     };
     let toolkit = Arc::new(toolkit);
-    let jobs = jobs(&start.architectures, &start.workspace, &extraction, &built_for, &toolkit, &start.levels, talk);
+    let jobs_of =
+        |units| jobs(&start.architectures, &start.workspace, units, &built_for, &toolkit, &start.levels, talk);
+    let mut jobs = jobs_of(&extraction.units);
     let recorded = surroundings.recorded.as_ref().map(|(_, record)| *record);
     let shared =
         Shared { source: recorded.unwrap_or(&compilers), root: &start.workspace.root, kernels: start.kernels.clone() };
     let is_early = since.is_none() && surroundings.revision.is_none() && known.is_nothing();
     let early = Early::new(&jobs, arguments, &start.workspace).filter(|_| is_early);
-    let reports = run_jobs(&jobs, &shared, threads, compilers.cache, early.as_ref(), talk);
+    let mut reports = run_jobs(&jobs, &shared, threads, compilers.cache, early.as_ref(), talk);
+    let parts = parts::to_check(jobs_of(&extraction.parts), &extraction.as_texts, &jobs, &reports);
+    let of_parts = run_jobs(&parts, &shared, threads, compilers.cache, None, talk);
+    for (job, report) in parts.into_iter().zip(of_parts) {
+        if let Some(report) = parts::of_source(job.unit, report) {
+            jobs.push(job);
+            reports.push(report);
+        }
+    }
 
     let mut compiled = Compiled::new(&run, &extraction, &jobs, reports, partition)?;
     let mut report = compiled.report(flag_advice);

@@ -1,25 +1,64 @@
-//! `.cu` files that are checked as parts of other sources, because their texts say so: whether they were.
+//! `.cu` files that are compiled as parts of other sources, because their texts say so: whether they were, and what
+//! they are alone.
 //!
-//! An `#include` may stand in a comment, below an `#if`, or in a header that nobody includes, and a text that Rust code
-//! makes of a file may hide all of it. What was compiled decides.
+//! An `#include` may stand in a comment, below an `#if`, or in a header that nobody includes; another source may
+//! include a part of a file only, or with other macros than the file has alone; and a text that Rust code makes of a
+//! file may hide all of it. What was compiled decides: a file that compiles alone is a source, whoever includes it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use cuda_syntax::launch::base_name;
+use lmem_base::diagnostic::{Code, FlagOrigin};
 use lmem_base::places;
 use lmem_base::source::normalize;
-use lmem_project::discover::{NotChecked, Unchecked};
-use lmem_unit::UnitCode;
+use lmem_project::discover::{DiscoveredFile, NotChecked, Unchecked};
+use lmem_unit::{TokenKind, TranslationUnit, UnitCode, tokens};
 
+use super::unit_flags::flag_origin;
 use crate::check::jobs::Job;
 use crate::check::unit::UnitReport;
 
 /// Larger files are not searched.
 const MAX_BYTES: u64 = 64 << 20;
 
+/// The word of a kernel's definition.
+const KERNEL: &str = "__global__";
+
+/// The jobs of parts that are compiled alone too: files that other sources include, and files of which the texts of Rust
+/// code lack a kernel.
+pub(super) fn to_check<'a>(
+    parts: Vec<Job<'a>>,
+    as_texts: &[PathBuf],
+    jobs: &[Job<'_>],
+    reports: &[UnitReport],
+) -> Vec<Job<'a>> {
+    let lacks_some = |path: &PathBuf| !has_all_kernels(path, jobs, reports);
+    let lacking: BTreeSet<&PathBuf> = as_texts.iter().filter(|path| lacks_some(path)).collect();
+    let is_text = |path: &PathBuf| as_texts.contains(path);
+    let is_asked = |job: &Job<'_>| {
+        let path = job.unit.path();
+        !is_text(&path) || lacking.contains(&path)
+    };
+    parts.into_iter().filter(is_asked).collect()
+}
+
+/// The report of a part that is a source of its own. One that the compiler refuses is none, unless a build is known to
+/// compile it.
+pub(super) fn of_source(part: &TranslationUnit, mut report: UnitReport) -> Option<UnitReport> {
+    let is_of_build = matches!(flag_origin(part), FlagOrigin::Captured | FlagOrigin::CompileCommands);
+    if is_of_build || report.failed && !report.is_refused {
+        return Some(report);
+    }
+    // What its includers use is unused where it is alone: the compiler's warnings are theirs to give.
+    report.diagnostics.retain(|diagnostic| !matches!(diagnostic.code, Code::Compiler(_)));
+    Some(report).filter(|report| !report.is_refused)
+}
+
 /// The files of which no unit has code. `included` are parts of `.cu` files, `as_texts` of Rust code's texts. Nothing is said
 /// where a unit does not compile, which may be the one.
 pub(super) fn in_no_unit(
-    included: &[PathBuf],
+    included: &[DiscoveredFile],
     as_texts: &[PathBuf],
     jobs: &[Job<'_>],
     reports: &[UnitReport],
@@ -28,15 +67,16 @@ pub(super) fn in_no_unit(
         return Vec::new();
     }
     let units = || jobs.iter().zip(reports);
-    let is_included = |path: &Path| units().any(|(job, report)| has_code(path, job, report));
-    let is_text = |path: &Path| {
-        let of_file = |job: &Job<'_>| matches!(&job.unit.code, UnitCode::CudaText { text, .. } if text.has_file(path));
-        let has_kernels = |report: &UnitReport| report.kernels > 0 || !report.left_out.is_empty();
-        !has_kernel(path) || units().any(|(job, report)| has_kernels(report) && of_file(job))
-    };
-    let included = included.iter().filter(|path| !is_included(path));
+    let is_own = |path: &Path| units().any(|(job, _)| is_file(job.unit) && job.unit.path() == path);
+    let is_included = |path: &Path| is_own(path) || units().any(|(job, report)| has_code(path, job, report));
+    let is_text = |path: &Path| !has_kernel(path) || is_own(path) || has_kernel_of(path, jobs, reports);
+    let included = included.iter().map(|file| &file.path).filter(|path| !is_included(path));
     let parts = included.chain(as_texts.iter().filter(|path| !is_text(path)));
     parts.map(|path| NotChecked { why: Unchecked::InNoUnit, path: path.clone() }).collect()
+}
+
+fn is_file(unit: &TranslationUnit) -> bool {
+    matches!(unit.code, UnitCode::CudaFile { .. })
 }
 
 /// Whether a unit has code of a file.
@@ -45,16 +85,103 @@ fn has_code(path: &Path, job: &Job<'_>, report: &UnitReport) -> bool {
         return false;
     }
     let (files, folder) = (report.as_compiled.get(), normalize(&job.unit.base));
-    let is_known = matches!(job.unit.code, UnitCode::CudaFile { .. }) && !files.files.is_empty();
+    let is_known = is_file(job.unit) && !files.files.is_empty();
     if is_known && !files.files.iter().any(|file| normalize(&folder.join(&file.path)) == path) {
         return false;
     }
-    let Ok(text) = places::read(path, MAX_BYTES) else { return true };
-    let text = String::from_utf8_lossy(&text);
+    let Some(text) = text_of(path) else { return true };
     files.file(path, &folder, &text).has_code(&text)
+}
+
+fn text_of(path: &Path) -> Option<String> {
+    Some(String::from_utf8_lossy(&places::read(path, MAX_BYTES).ok()?).into_owned())
 }
 
 /// Whether a file's text has the word of a kernel.
 fn has_kernel(path: &Path) -> bool {
-    places::read(path, MAX_BYTES).is_ok_and(|text| memchr::memmem::find(&text, b"__global__").is_some())
+    places::read(path, MAX_BYTES).is_ok_and(|text| memchr::memmem::find(&text, KERNEL.as_bytes()).is_some())
+}
+
+/// The reports of texts that are made of a file.
+fn of_texts<'r>(path: &Path, jobs: &[Job<'_>], reports: &'r [UnitReport]) -> impl Iterator<Item = &'r UnitReport> {
+    let of_file = |job: &Job<'_>| matches!(&job.unit.code, UnitCode::CudaText { text, .. } if text.has_file(path));
+    jobs.iter().zip(reports).filter(move |(job, _)| of_file(job)).map(|(_, report)| report)
+}
+
+/// Whether a text that is made of a file has a kernel.
+fn has_kernel_of(path: &Path, jobs: &[Job<'_>], reports: &[UnitReport]) -> bool {
+    of_texts(path, jobs, reports).any(|report| report.kernels > 0 || !report.left_out.is_empty())
+}
+
+/// Whether the texts that are made of a file have all kernels that it defines. Of two definitions of one name, they have
+/// one at most. Kernels that macros define have no name in the text.
+fn has_all_kernels(path: &Path, jobs: &[Job<'_>], reports: &[UnitReport]) -> bool {
+    if !has_kernel(path) {
+        return true;
+    }
+    let compiled: BTreeSet<&str> = of_texts(path, jobs, reports)
+        .flat_map(|report| report.checked.iter().map(|kernel| &kernel.instance.name).chain(&report.left_out))
+        .map(|name| base_name(name))
+        .collect();
+    let Some(text) = text_of(path) else { return true };
+    let defined = defined_kernels(&text);
+    let has_twins = defined.iter().collect::<BTreeSet<_>>().len() < defined.len();
+    !compiled.is_empty() && !has_twins && defined.iter().all(|name| compiled.contains(name))
+}
+
+/// The names of the kernels that a text defines or declares with a body or without, whatever conditions are around them.
+fn defined_kernels(text: &str) -> Vec<&str> {
+    let words: Vec<&str> = tokens(text)
+        .into_iter()
+        .filter(|token| token.kind != TokenKind::Directive)
+        .filter_map(|token| text.get(token.range))
+        .collect();
+    let places = words.iter().enumerate().filter(|(_, word)| **word == KERNEL).map(|(at, _)| at + 1);
+    places.filter_map(|at| defined_at(words.get(at..)?)).collect()
+}
+
+/// The name of the function whose head continues with these words, if a body follows its parameters.
+fn defined_at<'t>(words: &[&'t str]) -> Option<&'t str> {
+    let mut at = 0;
+    loop {
+        let open = at + words.get(at..)?.iter().position(|word| *word == "(")?;
+        let close = open + closing(words.get(open..)?)?;
+        let name = *words.get(open.checked_sub(1)?)?;
+        // `__launch_bounds__(256)` and its like stand between the word and the name.
+        if name.starts_with("__") {
+            at = close + 1;
+            continue;
+        }
+        return (words.get(close + 1) == Some(&"{")).then_some(name);
+    }
+}
+
+/// The index of the parenthesis that closes the first.
+fn closing(words: &[&str]) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, word) in words.iter().enumerate() {
+        match *word {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_named_by_their_definitions() {
+        let text = "#define __global__X\n__global__ void one(int n);\n__global__ void one(int n) { f(n); }\n\
+                    // __global__ void comment() {}\ntemplate <int N>\n__global__ void __launch_bounds__(N, (2)) two(float *p) {}\n\
+                    #if 0\nextern \"C\" __global__ void three() { }\n#endif\n";
+        assert_eq!(defined_kernels(text), ["one", "two", "three"]);
+        assert!(defined_kernels("__global__ void broken(").is_empty());
+    }
 }

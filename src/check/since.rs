@@ -291,7 +291,9 @@ impl Since {
 
     /// The sources that the settings of the revision check, and those of now do not, though they are still there.
     fn left_out(&self, old: &Workspace, now: &Workspace) -> BTreeSet<String> {
-        let checked: BTreeSet<PathBuf> = now.files.iter().map(|file| self.own(&file.path)).collect();
+        // What other files include now is checked alone, too.
+        let files = now.files.iter().chain(&now.included);
+        let checked: BTreeSet<PathBuf> = files.map(|file| self.own(&file.path)).collect();
         let then = old.files.iter().map(|file| self.old.origin(&file.path));
         let left_out = then.filter(|path| path.is_file() && !checked.contains(path));
         let root = self.own(&now.root);

@@ -7,6 +7,7 @@ use globset::GlobMatcher;
 
 use lmem_base::diagnostic::PartitionTally;
 use lmem_base::places;
+use lmem_extract::Extraction;
 use lmem_project::config::glob;
 use lmem_project::discover::{Remember, Scope, Workspace};
 
@@ -81,7 +82,8 @@ impl Start {
         self.workspace.notes.iter().for_each(|note| talk.detail(&format!("note: {note}")));
         self.workspace.left_out.iter().for_each(|note| talk.note(note));
         if let Some(only) = surroundings.only {
-            gathered.extraction.units.retain(|unit| only.contains(&unit.path()));
+            let Extraction { units, parts, .. } = &mut gathered.extraction;
+            [units, parts].into_iter().for_each(|units| units.retain(|unit| only.contains(&unit.path())));
         }
         Ok((gathered, partition))
     }

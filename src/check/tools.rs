@@ -25,7 +25,7 @@ pub(super) fn toolkit_for(
     request: &Request<'_>,
     workspace: &Workspace,
 ) -> Result<Toolkit, ToolkitError> {
-    match extraction.units.iter().all(is_compiled) {
+    match extraction.units.iter().chain(&extraction.parts).all(is_compiled) {
         true => Ok(Toolkit::absent()),
         false => select_toolkit(request, workspace),
     }

@@ -59,6 +59,8 @@ pub struct UnitReport {
     pub frame_bytes: u64,
     pub unexplained_bytes: u64,
     pub failed: bool,
+    /// The compiler refused its text.
+    pub is_refused: bool,
     pub cached: bool,
     pub interrupted: bool,
     /// Flags that were added to assumed flags to make it compile.
@@ -102,6 +104,7 @@ pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shar
             UnitReport {
                 interrupted: matches!(failure.error, CompileError::Cancelled),
                 failed,
+                is_refused: matches!(failure.error, CompileError::Refused { .. } | CompileError::Silent { .. }),
                 diagnostics: match failed {
                     true => messages::failure(&failure, unit, shared.root),
                     false if unit.is_unclaimed() => Vec::new(),

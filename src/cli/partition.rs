@@ -35,6 +35,7 @@ impl Partition {
     pub fn keep(self, extraction: &mut Extraction, root: &Path) -> PartitionTally {
         let before = extraction.units.len();
         extraction.units.retain(|unit| self.holds(&unit.path(), root));
+        extraction.parts.retain(|part| self.holds(&part.path(), root));
         extraction.unresolved.retain(|unresolved| self.holds(&unresolved.span.file.path, root));
         extraction.unread.retain(|unread| self.holds(&unread.span.file.path, root));
         PartitionTally {

@@ -32,6 +32,7 @@ pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags, strings: &Stri
             if has_ending(&file.path, &["cu"]) {
                 extraction.notes.push(format!("`{name}` is compiled as Rust code does it: by NVRTC"));
                 extraction.as_texts.push(file.path.clone());
+                extraction.parts.extend(alone(workspace, builds, file));
             }
             continue;
         }
@@ -43,7 +44,14 @@ pub(super) fn extract(workspace: &Workspace, builds: &BuildFlags, strings: &Stri
             Err(error) => extraction.unread.push(unread(&file.path, &workspace.root, cannot_be_read(&error))),
         }
     }
+    extraction.parts.extend(workspace.included.iter().flat_map(|file| alone(workspace, builds, file)));
     extraction
+}
+
+/// A part of other units as if it were none. Those that cannot read it say so.
+fn alone(workspace: &Workspace, builds: &BuildFlags, file: &DiscoveredFile) -> Vec<TranslationUnit> {
+    let source = SourceFile::read(&file.path, &workspace.root);
+    source.map(|source| units(workspace, builds, file, &source, &[])).unwrap_or_default()
 }
 
 /// A machine-code file that the user named.

@@ -29,6 +29,8 @@ pub struct Extraction {
     pub not_checked: Vec<NotChecked>,
     /// `.cu` files that are no units of their own, as Rust code makes texts of them.
     pub as_texts: Vec<PathBuf>,
+    /// These files, and those that other files include, as units of their own: they may be that as well.
+    pub parts: Vec<TranslationUnit>,
     /// Remarks on text that was not analysed, for `-v`.
     pub notes: Vec<String>,
 }
@@ -63,7 +65,9 @@ pub fn with_rust_code(code: RustCode, workspace: &Workspace, builds: &BuildFlags
     extraction.unread.dedup();
     extraction.not_checked.extend(strings.not_checked);
     extraction.notes.extend(strings.notes);
-    distribute(&strings.launches, &strings.readers, workspace, &mut extraction.units);
+    for units in [&mut extraction.units, &mut extraction.parts] {
+        distribute(&strings.launches, &strings.readers, workspace, units);
+    }
     extraction
 }
 

@@ -64,8 +64,8 @@ pub struct Workspace {
     pub notes: Vec<String>,
     /// Packages with CUDA files that the selected packages build but no run on this workspace checks. Always reported.
     pub left_out: Vec<String>,
-    /// `.cu` files that are no units of their own, as others include them by their text.
-    pub included: Vec<PathBuf>,
+    /// `.cu` files that others include by their text. Most are headers, which do not compile alone.
+    pub included: Vec<DiscoveredFile>,
     /// Sources below the checked folders that are not checked.
     pub not_checked: Vec<NotChecked>,
     /// What cannot be checked. A kernel must not escape a check by its file's name, so this fails it.
@@ -209,7 +209,7 @@ struct Finding {
     headers: Vec<PathBuf>,
     notes: Vec<String>,
     left_out: Vec<String>,
-    included: Vec<PathBuf>,
+    included: Vec<DiscoveredFile>,
     not_checked: Vec<NotChecked>,
     refused: Vec<Refused>,
     /// Paths that `exclude` leaves out.
@@ -413,10 +413,10 @@ impl Finding {
         };
         let included = include::included_units(&units, &self.headers, |file| root_of(file).unwrap_or(&self.root));
         for path in included {
-            self.files.remove(&path);
             let name = display_path(&path, &self.root);
-            self.notes.push(format!("`{name}` is a header, not a unit of its own: other files include it"));
-            self.included.push(path);
+            self.notes
+                .push(format!("`{name}` is included by other files: what of it compiles alone is checked alone too"));
+            self.included.extend(self.files.remove(&path));
         }
     }
 
