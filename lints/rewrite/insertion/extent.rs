@@ -25,7 +25,7 @@ pub(super) fn extent_of(tree: &SyntaxTree, base: Node<'_>) -> Option<String> {
     };
     let is_member = size.ancestors().any(|it| it.kind() == Kind::FieldDeclaration);
     let text = match is_member && enclosing_class(base) != enclosing_class(size) {
-        true => tree.value_of(size)?.to_string(),
+        true => tree.settled_value_of(size)?.to_string(),
         false => tree.spelled(size, at)?,
     };
     let is_plain = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')'));

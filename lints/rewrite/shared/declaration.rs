@@ -57,10 +57,10 @@ pub struct Declared<'t> {
 }
 
 impl Declared<'_> {
-    /// The extent of a one-dimensional array, if it is a constant expression.
+    /// The extent of a one-dimensional array, if it is a constant expression that has one value in all compilations.
     pub fn elements(&self, tree: &SyntaxTree) -> Option<i64> {
         let [extent] = self.extents.as_slice() else { return None };
-        tree.value_of(*extent)
+        tree.settled_value_of(*extent)
     }
 }
 

@@ -27,7 +27,7 @@ impl PrivateVariable {
 fn of_quotient(tree: &SyntaxTree, expression: Node<'_>, value: i64) -> Option<i64> {
     let expression = named_value(tree, expression)?;
     let quotient = Binary::of(expression)?;
-    let right = tree.value_of(quotient.right()?)?;
+    let right = tree.settled_value_of(quotient.right()?)?;
     let divisor = match quotient.operator()? {
         "/" => right,
         ">>" => 1_i64.checked_shl(u32::try_from(right).ok().filter(|bits| *bits <= 10)?)?,
@@ -75,7 +75,7 @@ fn note(tree: &SyntaxTree, condition: Option<Node<'_>>, is_true: bool, found: &m
         note(tree, Some(right), is_true, found);
         return;
     }
-    let (index, bound, operator) = match tree.value_of(right) {
+    let (index, bound, operator) = match tree.settled_value_of(right) {
         Some(bound) => (left, Some(bound), operator),
         None => {
             let mirrored = match operator {
@@ -85,7 +85,7 @@ fn note(tree: &SyntaxTree, condition: Option<Node<'_>>, is_true: bool, found: &m
                 ">=" => "<=",
                 _ => return,
             };
-            (right, tree.value_of(left), mirrored)
+            (right, tree.settled_value_of(left), mirrored)
         }
     };
     let limit = match (operator, is_true) {

@@ -35,7 +35,7 @@ fn period(tree: &SyntaxTree, expression: Node<'_>, value: i64) -> Option<i64> {
         return (size > 1 && (0..size).contains(&value)).then_some(size);
     }
     let rest = Binary::of(expression)?;
-    let (left, right) = (rest.left()?, tree.value_of(rest.right()?)?);
+    let (left, right) = (rest.left()?, tree.settled_value_of(rest.right()?)?);
     let period = match rest.operator()? {
         "%" => right,
         "&" => right.checked_add(1).filter(|period| period.count_ones() == 1)?,

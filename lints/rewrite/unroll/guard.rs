@@ -888,7 +888,7 @@ mod tests {
             ),
             (
                 "void k(int n) {\n#define K 8\n int a[K];\n#undef K\n#define K 4\n for (int i = 0; i < n; ++i) a[i] = HERE * K;\n}",
-                Some("8"),
+                None,
             ),
             (
                 "#ifndef K\n#define K 8\n#endif\nvoid k(int n) { int a[K];\n for (int i = 0; i < n; ++i) a[i] = HERE;\n}",

@@ -252,6 +252,11 @@ impl<'t> Node<'t> {
         self.name().starts_with("preproc_def") || self.name().starts_with("preproc_function")
     }
 
+    /// Whether the node is a part of the text that a directive compiles under a condition.
+    pub fn is_conditional_text(self) -> bool {
+        self.name().starts_with("preproc_if") || self.name().starts_with("preproc_el")
+    }
+
     /// Whether the node is named in the grammar, unlike operators, brackets and keywords.
     pub fn is_named(&self) -> bool {
         self.entry().marks.is_named

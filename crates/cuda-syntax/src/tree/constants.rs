@@ -73,7 +73,7 @@ impl SyntaxTree {
     pub fn spelled(&self, expression: Node<'_>, to: usize) -> Option<String> {
         match self.means_the_same(self.slice(expression), expression.start_byte(), to) {
             true => Some(self.slice(expression).to_string()),
-            false => self.value_of(expression).map(|value| value.to_string()),
+            false => self.settled_value_of(expression).map(|value| value.to_string()),
         }
     }
 
@@ -115,6 +115,14 @@ impl SyntaxTree {
         constant::evaluate(text, &|name| self.value_of_name(name, at, depth))
     }
 
+    /// The range of the initializer of the constant that a name is at an offset.
+    pub(super) fn constant_initializer(&self, name: &str, at: usize) -> Option<(usize, usize)> {
+        if let Some(declaration) = self.local_at(name, at) {
+            return declaration.initializer.filter(|_| self.is_constant_declaration(declaration.range.0));
+        }
+        self.outer_at(name, at).ok()?.value
+    }
+
     fn value_of_name(&self, name: &str, at: usize, depth: usize) -> Option<Value> {
         if let Some(text) = self.macro_at(name, at) {
             return self.value_of_text(&text?, at, depth);
@@ -123,7 +131,7 @@ impl SyntaxTree {
             return None;
         }
         if let Some(declaration) = self.local_at(name, at) {
-            let (start, end) = declaration.initializer.filter(|_| self.is_constant_declaration(declaration.range.0))?;
+            let (start, end) = self.constant_initializer(name, at)?;
             return typed(&declaration.type_text, self.value_in(start, end, depth)?);
         }
         if self.is_template_parameter(name, at) {

@@ -38,7 +38,7 @@ impl SyntaxTree {
     }
 
     /// Numbers of the nodes that define macros. Each object asks for the function around it, and with that for these.
-    fn macro_definitions(&self) -> &[usize] {
+    pub(super) fn macro_definitions(&self) -> &[usize] {
         let all = || self.nodes().filter(|node| node.is_macro_definition()).map(Node::id).collect();
         self.memory.macro_definitions.get_or_init(all)
     }

@@ -27,6 +27,7 @@ mod mentions;
 mod place;
 mod region;
 pub mod role;
+mod settled;
 pub mod syntax_tree;
 mod volatile;
 mod words;
