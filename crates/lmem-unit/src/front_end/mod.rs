@@ -6,27 +6,19 @@
 //! column of its name, and the name. Its line is that of the preceding marker. Structures keep their members; bases
 //! appear as members.
 
-use std::collections::{BTreeMap, HashMap};
+mod declarator;
+mod types;
+
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use lmem_base::casts::without_casts;
 use nv_code::unescape_path;
 
-/// No member of a kernel's structure is larger, in bytes: sums of sizes do not overflow.
-const MAX_MEMBER: u64 = 1 << 32;
+use types::{Types, without_attributes};
 
 const LOCAL: &str = "__cuda_local_var_";
-
-/// Prefix of the number of an unnamed structure.
-const UNNAMED: &str = "unnamed ";
-
-/// Limit on nested types; it stops circular definitions.
-const MAX_DEPTH: usize = 32;
-
-/// Pointer size in device code.
-const POINTER_BYTES: u64 = 8;
 
 /// Attribute names before a parenthesis, which are not functions.
 const ATTRIBUTES: [&str; 8] = [
@@ -76,7 +68,9 @@ pub struct FrontEndMember {
 /// The length of the shortest array within a variable.
 fn inner_length(variable: &FrontEndVariable) -> Option<u32> {
     let lengths = |type_text: &str| -> Vec<u32> {
-        type_text.split('[').skip(1).filter_map(|extent| extent.split(']').next()?.trim().parse().ok()).collect()
+        // The array behind a pointer is no part of the variable.
+        let own = if type_text.contains("(*") { "" } else { type_text };
+        own.split('[').skip(1).filter_map(|extent| extent.split(']').next()?.trim().parse().ok()).collect()
     };
     let own = lengths(&variable.type_text);
     let nested = if own.len() > 1 { own } else { Vec::new() };
@@ -142,6 +136,9 @@ impl Reader {
         if let Some(mark) = line.strip_prefix("# ") {
             return self.mark(mark);
         }
+        if line.starts_with("#pragma") {
+            return self.types.pack(line);
+        }
         let line = line.trim();
         if let Some(text) = &mut self.structure {
             text.push(' ');
@@ -204,16 +201,16 @@ impl Reader {
         let Ok(column) = column.parse() else { return };
         let Some(rest) = rest.strip_prefix("non_const_").or_else(|| rest.strip_prefix("const_")) else { return };
         let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        let declarator = &rest[name.len()..];
-        let declared = self.types.declared(head, declarator.trim_end_matches(';'));
+        let behind = without_attributes(rest[name.len()..].trim_end_matches(';'));
+        let declared = self.types.declared(head, &behind);
         self.functions.entry(function.clone()).or_default().push(FrontEndVariable {
-            members: self.types.members(head, declarator),
+            members: self.types.members(head, &behind),
             name,
             file: self.file.clone(),
             line: self.line,
             column,
+            bytes: declared.bytes(),
             type_text: declared.text,
-            bytes: declared.layout.map(|layout| layout.bytes),
         });
     }
 }
@@ -255,324 +252,9 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Layout {
-    bytes: u64,
-    alignment: u64,
-}
-
-struct Declared {
-    text: String,
-    layout: Option<Layout>,
-}
-
-struct Field {
-    name: String,
-    offset: u64,
-    head: String,
-    extents: String,
-    bytes: u64,
-}
-
-/// Types by their name in the file.
-#[derive(Default)]
-struct Types {
-    structures: HashMap<String, (Option<Layout>, Vec<Field>)>,
-    names: HashMap<String, String>,
-    enums: HashMap<String, u64>,
-}
-
-impl Types {
-    /// `typedef struct __half2 half2;`
-    fn define_name(&mut self, line: &str) {
-        let text = line.trim_start_matches("typedef").trim().trim_end_matches(';').trim();
-        let Some((target, name)) = text.rsplit_once(|c: char| c.is_whitespace() || c == '*') else { return };
-        let is_plain = !text.contains(['(', '[', '{']);
-        if is_plain {
-            let pointer = if text.contains('*') { " *" } else { "" };
-            self.names.insert(name.to_string(), format!("{}{pointer}", target.trim_end_matches(['*', ' '])));
-        }
-    }
-
-    /// `enum _ZN3Der1KE {` or `enum E : unsigned char {`
-    fn define_enum(&mut self, line: &str) {
-        let head = line.trim_start_matches("enum").split('{').next().unwrap_or("");
-        let (name, base) = head.split_once(':').unwrap_or((head, "int"));
-        let bytes = scalar(base.trim()).map_or(4, |layout| layout.bytes);
-        self.enums.insert(name.trim().to_string(), bytes);
-    }
-
-    fn define_structure(&mut self, text: &str) {
-        let Some((head, rest)) = text.split_once('{') else { return };
-        let Some((body, tail)) = rest.rsplit_once('}') else { return };
-        let is_union = head.trim_start().starts_with("union");
-        let name = head.split_whitespace().next_back().unwrap_or("").to_string();
-        let forced = aligned(head).max(aligned(tail));
-        let (layout, fields) = self.lay_out(body, is_union, forced);
-        self.structures.insert(name, (layout, fields));
-    }
-
-    /// Lays out members as C does; the size is `None` if a member's size is unknown.
-    fn lay_out(&mut self, body: &str, is_union: bool, forced: Option<u64>) -> (Option<Layout>, Vec<Field>) {
-        let mut fields = Vec::new();
-        let (mut end_bits, mut largest, mut alignment) = (0u64, 0u64, forced.unwrap_or(1).max(1));
-        for member in members(body) {
-            let Some((name, head, extents, layout, bits)) = self.member(&member) else { return (None, Vec::new()) };
-            let Some(layout) = layout.filter(|layout| layout.bytes <= MAX_MEMBER) else { return (None, Vec::new()) };
-            alignment = alignment.max(layout.alignment);
-            if let Some(bits) = bits {
-                // A bit-field does not cross a boundary of its type's storage unit; a zero-width bit-field ends the
-                // unit.
-                let unit = layout.bytes.saturating_mul(8);
-                // Damaged text has fields that are wider than their type, or of a type without a size.
-                if unit == 0 || bits > unit {
-                    return (None, Vec::new());
-                }
-                if bits == 0 || end_bits / unit != (end_bits + bits - 1) / unit {
-                    end_bits = end_bits.next_multiple_of(unit);
-                }
-                end_bits += bits;
-                largest = largest.max(bits.div_ceil(8));
-                continue;
-            }
-            let offset = if is_union { 0 } else { end_bits.div_ceil(8).next_multiple_of(layout.alignment) };
-            end_bits = (offset + layout.bytes).checked_mul(8).unwrap_or(u64::MAX / 2);
-            largest = largest.max(layout.bytes);
-            fields.push(Field { name, offset, head, extents, bytes: layout.bytes });
-        }
-        let bytes = if is_union { largest } else { end_bits.div_ceil(8) }.next_multiple_of(alignment);
-        (Some(Layout { bytes: bytes.max(1), alignment }), fields)
-    }
-
-    /// Name, type, extents, layout and bit width of one member.
-    #[allow(clippy::type_complexity, reason = "the parts of one declaration, used at one place")]
-    fn member(&mut self, text: &str) -> Option<(String, String, String, Option<Layout>, Option<u64>)> {
-        let text = text.trim();
-        if let Some((head, rest)) = text.split_once('{') {
-            // An anonymous union or structure gets a unique name.
-            let (body, declarator) = rest.rsplit_once('}')?;
-            let (layout, fields) = self.lay_out(body, head.trim_start().starts_with("union"), None);
-            let own = format!("{UNNAMED}{}", self.structures.len());
-            self.structures.insert(own.clone(), (layout, fields));
-            let (name, extents) = declarator.split_at(declarator.find('[').unwrap_or(declarator.len()));
-            let layout = self.declared(&own, extents).layout;
-            return Some((name.trim().to_string(), own, extents.to_string(), layout, None));
-        }
-        if text.contains("(*") || text.contains("( *") {
-            let layout = Layout { bytes: POINTER_BYTES, alignment: POINTER_BYTES };
-            return Some((String::new(), String::new(), String::new(), Some(layout), None));
-        }
-        let forced = aligned(text);
-        let text = without_attributes(text);
-        let (text, bits) = match text.split_once(':') {
-            Some((text, bits)) => (text.to_string(), Some(bits.trim().parse().ok()?)),
-            None => (text, None),
-        };
-        let extents_at = text.find('[').unwrap_or(text.len());
-        let (declared, extents) = text.split_at(extents_at);
-        let declared = declared.trim_end();
-        let head = declared.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_');
-        if head.is_empty() {
-            return None;
-        }
-        let name = &declared[head.len()..];
-        let declared = self.declared(head, extents);
-        let layout = declared.layout.map(|layout| Layout {
-            alignment: forced.map_or(layout.alignment, |forced| forced.max(layout.alignment)),
-            ..layout
-        });
-        Some((name.to_string(), head.trim().to_string(), extents.to_string(), layout, bits))
-    }
-
-    /// The type of `head name declarator`: `float`, `[8][3]`.
-    fn declared(&self, head: &str, declarator: &str) -> Declared {
-        let extents = || declarator.split('[').skip(1).map(|extent| extent.split(']').next().unwrap_or("").trim());
-        let (element, is_indirect) = match head.split_once('(') {
-            Some((element, _)) => (element.trim(), true),
-            None => (head, false),
-        };
-        let element = self.element(element, 0);
-        let suffix: String = extents().map(|extent| format!("[{extent}]")).collect();
-        let layout = element.layout.filter(|_| !is_indirect).and_then(|layout| {
-            let number = |extent: &str| extent.trim_end_matches(['U', 'L']).parse::<u64>().ok();
-            let count = extents().try_fold(1u64, |product, extent| product.checked_mul(number(extent)?))?;
-            Some(Layout { bytes: layout.bytes.checked_mul(count)?, ..layout })
-        });
-        let text = element.text;
-        Declared { text: if is_indirect { format!("{text} (*){suffix}") } else { format!("{text}{suffix}") }, layout }
-    }
-
-    fn element(&self, head: &str, depth: usize) -> Declared {
-        let words: Vec<&str> = head
-            .split_whitespace()
-            .filter(|word| {
-                !matches!(
-                    *word,
-                    "const" | "volatile" | "struct" | "union" | "class" | "enum" | "__restrict__" | "register"
-                )
-            })
-            .collect();
-        let text = words.join(" ");
-        if text.ends_with('*') || text.ends_with('&') || depth > MAX_DEPTH {
-            let layout = Some(Layout { bytes: POINTER_BYTES, alignment: POINTER_BYTES });
-            return Declared { text, layout };
-        }
-        if let Some(layout) = scalar(&text) {
-            let text = if text == "__nv_bool" { "bool".to_string() } else { text };
-            return Declared { text, layout: Some(layout) };
-        }
-        let shown = readable(&text);
-        if let Some((layout, _)) = self.structures.get(&text) {
-            return Declared { text: shown, layout: *layout };
-        }
-        if let Some(bytes) = self.enums.get(&text) {
-            return Declared { text: shown, layout: Some(Layout { bytes: *bytes, alignment: *bytes }) };
-        }
-        match self.names.get(&text) {
-            Some(target) => Declared { text: shown, layout: self.element(target, depth + 1).layout },
-            None => Declared { text: shown, layout: vector(&text) },
-        }
-    }
-
-    /// All members of a variable that is a single structure, in order.
-    fn members(&self, head: &str, declarator: &str) -> Vec<FrontEndMember> {
-        if declarator.contains('[') || head.contains(['*', '(']) {
-            return Vec::new();
-        }
-        let mut found = Vec::new();
-        self.collect(&self.plain_name(head), "", 0, 0, &mut found);
-        found
-    }
-
-    fn plain_name(&self, head: &str) -> String {
-        let is_qualifier = |word: &&str| matches!(*word, "const" | "volatile" | "struct" | "union" | "class");
-        let mut name = head.split_whitespace().filter(|word| !is_qualifier(word)).collect::<Vec<_>>().join(" ");
-        for _ in 0..MAX_DEPTH {
-            let Some(target) = self.names.get(&name) else { break };
-            name = target.split_whitespace().filter(|word| !is_qualifier(word)).collect::<Vec<_>>().join(" ");
-        }
-        name
-    }
-
-    fn collect(&self, structure: &str, path: &str, offset: u64, depth: usize, found: &mut Vec<FrontEndMember>) {
-        let Some((_, fields)) = self.structures.get(structure).filter(|_| depth < MAX_DEPTH) else { return };
-        let is_unnamed = |field: &Field| field.head.starts_with(UNNAMED);
-        for field in fields.iter().filter(|field| !field.name.is_empty() || is_unnamed(field)) {
-            let offset = offset + field.offset;
-            // A base class and an anonymous union are members without a name of their own.
-            let is_base = field.name.starts_with("__b_") || field.name.is_empty();
-            let inner = match (is_base, path.is_empty()) {
-                (true, _) => path.to_string(),
-                (false, true) => field.name.clone(),
-                (false, false) => format!("{path}.{}", field.name),
-            };
-            if !is_base && !field.name.starts_with("__nv_no_debug") {
-                let type_text = self.declared(&field.head, &field.extents).text;
-                found.push(FrontEndMember { path: inner.clone(), offset, bytes: field.bytes, type_text });
-            }
-            if field.extents.is_empty() {
-                self.collect(&self.plain_name(&field.head), &inner, offset, depth + 1, found);
-            }
-        }
-    }
-}
-
-/// `Ring<float, 32>` for `_Z4RingIfLi32EE`; a name that is not mangled is kept. A type of a function's own has the name that the
-/// function calls it by.
-fn readable(name: &str) -> String {
-    if name.starts_with(UNNAMED) {
-        return "struct".to_string();
-    }
-    if !name.starts_with("_Z") {
-        return name.to_string();
-    }
-    let symbol = cpp_demangle::Symbol::new(name).ok();
-    let demangled = symbol.and_then(|symbol| symbol.demangle().ok());
-    let text = demangled.map_or_else(|| name.to_string(), |demangled| without_casts(&demangled));
-    if name.starts_with("_ZZ") { last_part(&text).to_string() } else { text }
-}
-
-/// What follows the last `::` outside of brackets.
-fn last_part(name: &str) -> &str {
-    let mut depth = 0usize;
-    let mut start = 0;
-    for (at, letter) in name.char_indices() {
-        match letter {
-            '<' | '(' => depth += 1,
-            '>' | ')' => depth = depth.saturating_sub(1),
-            ':' if depth == 0 => start = at + 1,
-            _ => {}
-        }
-    }
-    &name[start..]
-}
-
-/// The top-level members of a structure's body.
-fn members(body: &str) -> Vec<String> {
-    let mut members = Vec::new();
-    let mut depth = 0usize;
-    let mut start = 0;
-    for (at, character) in body.char_indices() {
-        match character {
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            ';' if depth == 0 => {
-                members.push(body[start..at].trim().to_string());
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    members.retain(|member| !member.is_empty());
-    members
-}
-
-/// `16` for `__attribute__((__aligned__(16)))`.
-fn aligned(text: &str) -> Option<u64> {
-    let (_, rest) = text.split_once("aligned")?;
-    let digits = rest.trim_start_matches(['_', '(', ' ']);
-    digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok().filter(|bytes: &u64| bytes.is_power_of_two())
-}
-
-fn without_attributes(text: &str) -> String {
-    let mut text = text.to_string();
-    while let Some(at) = text.find("__attribute__") {
-        let Some(length) = text[at..].find('(').and_then(|open| Some(open + closing(&text[at + open..])?)) else {
-            break;
-        };
-        text.replace_range(at..at + length, "");
-    }
-    text
-}
-
-fn scalar(name: &str) -> Option<Layout> {
-    let bytes = match name {
-        "char" | "signed char" | "unsigned char" | "__nv_bool" | "bool" => 1,
-        "short" | "unsigned short" | "short int" => 2,
-        "int" | "unsigned" | "unsigned int" | "float" | "wchar_t" => 4,
-        "long" | "unsigned long" | "long long" | "unsigned long long" | "double" => 8,
-        _ => return None,
-    };
-    Some(Layout { bytes, alignment: bytes })
-}
-
-/// CUDA's built-in vector types, which the file uses without a definition.
-fn vector(name: &str) -> Option<Layout> {
-    let (element, count) = name.split_at_checked(name.len().checked_sub(1)?)?;
-    let count: u64 = count.parse().ok().filter(|count| (1..=4).contains(count))?;
-    let bytes = match element {
-        "char" | "uchar" => 1,
-        "short" | "ushort" => 2,
-        "int" | "uint" | "float" => 4,
-        "long" | "ulong" | "longlong" | "ulonglong" | "double" => 8,
-        _ => return None,
-    };
-    let alignment = if count == 3 { bytes } else { (bytes * count).min(16) };
-    Some(Layout { bytes: bytes * count, alignment })
-}
-
 #[cfg(test)]
 mod tests {
+    use super::types::{last_part, readable};
     use super::*;
 
     const TEXT: &str = r#"typedef char __nv_bool;
@@ -640,7 +322,7 @@ return __cuda_local_var_42206_5_non_const_window;
                 text("ring", "Ring<float, 32>", Some(132)),
                 text("vs", "short[5]", Some(10)),
                 text("d", "Der", Some(96)),
-                text("pa", "int (*)[4]", None),
+                text("pa", "int (*)[4]", Some(8)),
                 text("q", "float4[2]", Some(32)),
             ]
         );
