@@ -40,6 +40,7 @@ use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
 use lmem_base::words::{bytes, list, plural};
 use lmem_frame::{CallArea, CallAreaKind, EscapeKind, KernelFrame, PassedTo, StackObject, StackObjectKind};
+use ptx_syntax::Operand;
 
 use crate::framework::{Check, Finding, Lint, LintContext, object_finding};
 use crate::rewrite::{devirtualize, inline};
@@ -70,7 +71,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 
 fn saved(cx: &LintContext<'_>, area: &CallArea, registers: u64, size: u64) -> Finding {
     let frame = cx.frame;
-    let (why, help) = reason(frame);
+    let (why, help) = reason(cx);
     let registers = plural(registers, "callee-saved register");
     let message = format!("`{}` saves {registers} in every call ({}): {why}", frame.name, bytes(size));
     let mut finding = Finding::new(message).primary(frame.span.as_ref(), "saved and restored in every call");
@@ -87,18 +88,32 @@ fn saved(cx: &LintContext<'_>, area: &CallArea, registers: u64, size: u64) -> Fi
 }
 
 /// Why the function must save registers, and the advice.
-fn reason(frame: &KernelFrame) -> (&'static str, &'static str) {
+fn reason(cx: &LintContext<'_>) -> (&'static str, &'static str) {
+    let frame = cx.frame;
     match (frame.is_address_taken, frame.kernels.is_empty()) {
         (true, _) => ("called indirectly", "replace the indirect call by a `switch` over direct calls"),
+        (false, true) if is_called(cx) => {
+            ("called, not inlined", "let it be inlined (`__forceinline__`), or declare it `static`")
+        }
         (false, true) => (
-            "compiled separately (`-rdc=true`)",
-            "define it where it is called and drop `-rdc=true`, or link with `-dlto`",
+            "no kernel here calls it, only other files may (`-rdc=true`)",
+            "declare it `static` if no other file calls it; else define it in a header, or link with `-dlto`",
         ),
         (false, false) => (
             "its caller is called indirectly or recursively",
             "let it be inlined (`__forceinline__`), or call its caller directly",
         ),
     }
+}
+
+/// Whether code of this unit calls the function by its name. A call that was inlined is none.
+fn is_called(cx: &LintContext<'_>) -> bool {
+    let instructions = cx.unit.facts.ptx.functions.iter().flat_map(|function| &function.instructions);
+    let mut callees = instructions.filter_map(|it| match it.call()?.callee {
+        Operand::Symbol(callee, _) => Some(callee),
+        _ => None,
+    });
+    callees.any(|callee| demangle(callee) == cx.frame.name)
 }
 
 fn kernels(frame: &KernelFrame) -> String {

@@ -9,7 +9,16 @@ use lmem_base::places;
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Starts of the names of headers, and how their folders are found.
-const FAMILIES: [(&[&str], &str); 4] = [
+const FAMILIES: [(&[&str], &str); 7] = [
+    (&["hip/"], "it is HIP's, for AMD's compiler: `exclude` in the settings leaves the file out"),
+    (
+        &["texture_fetch_functions.h", "surface_functions.h"],
+        "CUDA 12 removed it with texture references: check with a CUDA 11 that is installed, `--toolkit PATH`",
+    ),
+    (
+        &["thrust/system/cuda/experimental/"],
+        "CUDA 13 no longer has it: check with a CUDA 12 that is installed, `--toolkit PATH`",
+    ),
     (
         &["torch/", "ATen/", "c10/"],
         "it is PyTorch's: `-I` takes each folder that `torch.utils.cpp_extension.include_paths()` lists in Python",
@@ -40,12 +49,31 @@ pub fn known_step(header: &str, source: &Path) -> Option<String> {
             "the submodule `{name}` is not checked out: `git submodule update --init {name}` does so"
         ));
     }
+    if let Some(template) = template(header, source) {
+        let name = template.display();
+        return Some(format!("`{name}` makes it: configure the project with CMake, then `-p` with the build folder"));
+    }
     let name = header.rsplit('/').next().unwrap_or(header);
     if TOOL_HEADERS.iter().any(|start| name.starts_with(start)) {
         return Some("it comes with CUDA's tools: `--toolkit PATH` takes an installed CUDA".to_string());
     }
     let family = FAMILIES.iter().find(|(starts, _)| starts.iter().any(|start| header.starts_with(start)));
     family.map(|(_, step)| (*step).to_string())
+}
+
+/// The file that a build configures to a header, `cmake/config.h.in` for `project/config.h`, as the repository names it. It
+/// stands where the header would, or in one of the folders that projects keep such files in.
+fn template(header: &str, source: &Path) -> Option<PathBuf> {
+    let is_plain = !header.starts_with('/') && !header.split('/').any(|part| part == "..");
+    let top = places::repository_of(source).filter(|_| is_plain)?;
+    let name = header.rsplit('/').next()?;
+    let folders = source.ancestors().skip(1).take_while(|folder| folder.starts_with(&top));
+    let beside = |folder: &Path| {
+        let inner = ["", "include", "src", "cmake"].map(|inner| folder.join(inner));
+        inner.into_iter().flat_map(|inner| [header, name].map(|header| inner.join(format!("{header}.in"))))
+    };
+    let found = folders.flat_map(beside).find(|path| path.symlink_metadata().is_ok_and(|known| known.is_file()))?;
+    found.strip_prefix(&top).map(Path::to_path_buf).ok()
 }
 
 /// The submodule without files that has the name of a header's folder: `third_party/glm` for `glm/glm.hpp`.
@@ -85,11 +113,32 @@ mod tests {
     }
 
     #[test]
+    fn a_template_of_a_header_is_known() {
+        let place = tempfile::tempdir().unwrap();
+        for name in [".git/HEAD", "cmake/sift_config.h.in", "src/lib/version.h.in", "src/k.cu", "src/popsift/a.cu"] {
+            let path = place.path().join(name);
+            fs_err::create_dir_all(path.parent().unwrap()).unwrap();
+            fs_err::write(path, "").unwrap();
+        }
+        let found = |header, source| template(header, &place.path().join(source));
+        assert_eq!(found("popsift/sift_config.h", "src/popsift/a.cu"), Some("cmake/sift_config.h.in".into()));
+        assert_eq!(found("lib/version.h", "src/k.cu"), Some("src/lib/version.h.in".into()));
+        for header in ["other.h", "../lib/version.h", "/cmake/sift_config.h", "sift_config"] {
+            assert_eq!(found(header, "src/k.cu"), None, "{header}");
+        }
+        let step = known_step("popsift/sift_config.h", &place.path().join("src/popsift/a.cu")).unwrap();
+        assert!(step.contains("`cmake/sift_config.h.in` makes it"), "{step}");
+    }
+
+    #[test]
     fn names_of_well_known_libraries_have_a_step() {
         let step = |header| known_step(header, Path::new("/none/a.cu")).unwrap_or_default();
         assert!(step("cublas_v2.h").contains("toolkit install --with cublas"));
         assert!(step("torch/extension.h").contains("PyTorch"));
+        assert!(step("hip/hip_runtime.h").contains("HIP's"));
+        assert!(step("texture_fetch_functions.h").contains("CUDA 12 removed it"));
         assert_eq!(step("my/own.h"), "");
+        assert_eq!(step("hipster.h"), "");
     }
 
     #[test]

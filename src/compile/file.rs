@@ -14,7 +14,7 @@ use super::attempt::{Attempt, MAX_RESCUES, NoRescue};
 use super::directives;
 use super::failure::{CompileError, Failure};
 use super::nvcc;
-use super::rescue::{Rescue, missing_header, rescue};
+use super::rescue::{Rescue, missing_header, rescue, rescue_of_warnings};
 use super::run::{UnitRun, said, warnings, without_folder};
 use super::steps;
 
@@ -30,7 +30,10 @@ impl UnitRun<'_, '_> {
         attempt.raise_to_build(flags);
         loop {
             let result = self.nvcc_once(file, flags, &attempt);
-            let Err(failure) = result else { return result };
+            let failure = match result {
+                Ok(artifacts) => return Ok(self.with_externals(artifacts, file, flags, attempt)),
+                Err(failure) => failure,
+            };
             let may_rescue = attempt.rescues.len() < MAX_RESCUES;
             let found = may_rescue
                 .then(|| rescue(&failure.messages, &file.path, &self.compiler.headers, &attempt.arguments))
@@ -52,6 +55,22 @@ impl UnitRun<'_, '_> {
                     }));
                 }
             }
+        }
+    }
+
+    /// The artifacts, made again for separate compilation if the warnings ask for it and that works.
+    fn with_externals(
+        &self,
+        artifacts: Artifacts,
+        file: &SourceFile,
+        flags: &NvccFlags,
+        mut attempt: Attempt,
+    ) -> Artifacts {
+        let found = rescue_of_warnings(&artifacts.messages, &attempt.arguments);
+        let Some(found) = found.filter(|_| flags.origin.may_be_incomplete()) else { return artifacts };
+        match attempt.apply(found, |_| Ok(None)) {
+            Ok(()) => self.nvcc_once(file, flags, &attempt).unwrap_or(artifacts),
+            Err(_) => artifacts,
         }
     }
 

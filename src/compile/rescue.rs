@@ -122,6 +122,22 @@ fn one(text: &str, source: &Path, headers: &HeaderIndex) -> Option<Rescue> {
     required_architecture(text)
 }
 
+/// A change that warnings of a successful compilation ask for: without it, another program was compiled than any build has.
+pub fn rescue_of_warnings(messages: &[CompilerMessage], arguments: &[String]) -> Option<Rescue> {
+    let is_static = |message: &CompilerMessage| {
+        // `20044-D`, of `extern __device__` and `extern __constant__`
+        message.kind == MessageKind::Warning
+            && message.text.starts_with("extern declaration of the entity ")
+            && message.text.contains("treated as a static definition")
+    };
+    let is_told = |argument: &String| argument.contains("-rdc") || argument.contains("relocatable-device-code");
+    let asks = messages.iter().any(is_static) && !arguments.iter().any(is_told);
+    asks.then(|| Rescue::Flags {
+        flags: vec!["-rdc=true".to_string()],
+        note: "`-rdc=true` was added: the file has a variable of another one".to_string(),
+    })
+}
+
 /// The header that an error of the preprocessor or of the front end says is missing.
 pub fn missing_header(text: &str) -> Option<&str> {
     text.strip_suffix(": No such file or directory").or_else(|| {
@@ -156,6 +172,18 @@ mod tests {
     fn error(text: &str) -> CompilerMessage {
         let (compiler, text) = ("nvcc".to_string(), text.to_string());
         CompilerMessage { kind: MessageKind::Error, compiler, number: None, text, place: None, column: None }
+    }
+
+    #[test]
+    fn a_variable_of_another_file_needs_separate_compilation() {
+        let text = "extern declaration of the entity table is treated as a static definition";
+        let warning = CompilerMessage { kind: MessageKind::Warning, ..error(text) };
+        let found = rescue_of_warnings(std::slice::from_ref(&warning), &["-O3".into()]);
+        assert!(matches!(found, Some(Rescue::Flags { flags, .. }) if flags == ["-rdc=true"]));
+        for told in ["-rdc=true", "-rdc=false", "--relocatable-device-code=false"] {
+            assert_eq!(rescue_of_warnings(std::slice::from_ref(&warning), &[told.into()]), None, "{told}");
+        }
+        assert_eq!(rescue_of_warnings(&[error("extern declaration of the entity")], &[]), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use lmem_base::words::plural;
 use super::excerpt::{Excerpts, clean, one_line};
 use super::figures::Figures;
 use super::wrap::wrapped;
-use super::{Context, facts, group, suggestion};
+use super::{Context, compilers, facts, group, suggestion};
 
 /// Columns for line numbers and borders.
 const GUTTER: usize = 10;
@@ -22,7 +22,8 @@ const GUTTER: usize = 10;
 const MIN_WIDTH: usize = 40;
 
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
-    let all = group::by_cause(&report.diagnostics);
+    let digest = if cx.full { report.diagnostics.clone() } else { compilers::digest(&report.diagnostics) };
+    let all = group::by_cause(&digest);
     // A single finding beyond the limit is shown: a message that it is left out would not be worth its line.
     let limit = cx.limit.filter(|limit| all.len() > limit + 1).unwrap_or(all.len());
     all.iter().take(limit).try_for_each(|shown| out.write_all(text(shown, cx).as_bytes()))?;

@@ -4,6 +4,7 @@
 
 mod bounds;
 mod comparison;
+mod compilers;
 pub mod editor;
 mod excerpt;
 mod facts;

@@ -17,7 +17,7 @@ use crate::frame::{FrameObject, MathFunction, PassedTo};
 use crate::place::Place;
 use crate::reentry::{self, KnownReentries, Reentry};
 use crate::reinterpret::{self, Reinterpretation};
-use crate::symbolize::blame::source_loop;
+use crate::symbolize::blame::{moving_loop, source_loop};
 
 /// C library functions that the compiler expands to loops.
 const COPYING: [&str; 3] = ["memcpy", "memset", "memmove"];
@@ -101,7 +101,10 @@ impl<'a> StackObject<'a> {
         // The loop over the elements is rolled, whatever becomes of those around it.
         let is_walk = matches!(access.address, Address::Induction(_));
         let depth = Some(access.loop_depth).filter(|_| !is_walk);
-        let (tree, found) = source_loop(&access.places, &access.loop_lines, depth, self.trees)?;
+        let walked = access.index.as_ref().filter(|_| is_walk);
+        let moving = walked.and_then(|index| moving_loop(&access.places, index, &access.loop_lines, self.trees));
+        let found = moving.or_else(|| source_loop(&access.places, &access.loop_lines, depth, self.trees));
+        let (tree, found) = found?;
         Some(SourceLoop {
             span: tree.span(found.range)?,
             pragma: found.pragma.and_then(|range| tree.span(range)),

@@ -50,7 +50,7 @@ impl SyntaxTree {
         loops.flat_map(|node| self.counters_of(node)).collect()
     }
 
-    fn counters_of(&self, node: Node<'_>) -> Vec<CounterSyntax> {
+    pub(super) fn counters_of(&self, node: Node<'_>) -> Vec<CounterSyntax> {
         let Some(body) = node.field(Field::Body) else { return Vec::new() };
         let steps = match node.field(Field::Update) {
             Some(update) => self.steps(update),
@@ -242,13 +242,15 @@ impl SyntaxTree {
 
     /// Number of times that a statement writes a variable or passes it by address.
     fn writes(&self, body: Node<'_>, name: &str) -> usize {
-        let is_written = |node: &Node<'_>| {
-            let (_, is_written, is_passed) = role(access_path(*node));
-            // An argument is passed by value unless its address is taken.
-            let is_argument = node.parent().is_some_and(|parent| parent.kind() == Kind::ArgumentList);
-            is_written && !(is_passed && is_argument)
-        };
-        self.named(body, name).filter(is_written).count()
+        self.named(body, name).filter(|node| self.is_changed_at(*node)).count()
+    }
+
+    /// Whether a variable is written, or passed by address, where its name stands.
+    pub(super) fn is_changed_at(&self, name: Node<'_>) -> bool {
+        let (_, is_written, is_passed) = role(access_path(name));
+        // An argument is passed by value unless its address is taken.
+        let is_argument = name.parent().is_some_and(|parent| parent.kind() == Kind::ArgumentList);
+        is_written && !(is_passed && is_argument)
     }
 }
 

@@ -23,7 +23,7 @@ impl SyntaxTree {
         around.filter(|node| is_loop(*node)).filter_map(|node| self.loop_syntax(node)).collect()
     }
 
-    fn loop_syntax(&self, node: Node<'_>) -> Option<LoopSyntax> {
+    pub(super) fn loop_syntax(&self, node: Node<'_>) -> Option<LoopSyntax> {
         let body = node.field(Field::Body)?;
         let header_end = if node.kind() == Kind::DoStatement { node.start_byte() + 2 } else { body.start_byte() };
         let header = self.text().get(node.start_byte()..header_end)?.trim_end().len();

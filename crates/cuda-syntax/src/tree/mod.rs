@@ -24,6 +24,7 @@ mod list_directives;
 mod loops;
 mod meaning;
 mod mentions;
+mod moving_loops;
 mod place;
 mod region;
 pub mod role;

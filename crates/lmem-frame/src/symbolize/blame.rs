@@ -6,6 +6,7 @@ use std::rc::Rc;
 use cuda_syntax::tree::{CounterSyntax, Declaration, LoopSyntax, Mention, Walk, base_name};
 use cuda_syntax::{SyntaxTree, SyntaxTrees, TreeId};
 use lmem_base::mangling::demangle;
+use lmem_base::source::Span;
 use nv_code::dataflow::{Provenance, TripCount};
 use nv_code::{AccessKind, SourceLines};
 
@@ -209,25 +210,47 @@ pub fn source_loop(
             tree.loops_around(place.offset).into_iter().map(move |found| (Rc::clone(tree), found))
         })
     };
-    let closes = |tree: &Rc<SyntaxTree>, found: &LoopSyntax| {
-        let header = tree.line_of(found.range.start)..=tree.line_of(found.range.end);
-        branch.iter().any(|line| {
-            trees
-                .locate(&line.file, line.line)
-                .is_some_and(|(other, line)| header.contains(&(line as usize)) && Rc::ptr_eq(trees.tree(other), tree))
-        })
-    };
-    let is_unrolled = |tree: &SyntaxTree, found: &LoopSyntax| {
-        found
-            .pragma
-            .clone()
-            .is_some_and(|range| tree.text().get(range).is_some_and(|text| text.trim_end().ends_with("unroll")))
-    };
     let is_of_library = places.first().is_some_and(|place| place.callee.is_some())
         && branch.first().is_some_and(|line| trees.id(&line.file).is_none());
     let rolled = || around().filter(|(tree, found)| !is_unrolled(tree, found));
     let is_innermost = || !is_of_library && depth.is_none_or(|depth| rolled().count() <= depth as usize);
-    around().find(|(tree, found)| closes(tree, found)).or_else(|| rolled().next().filter(|_| is_innermost()))
+    around()
+        .find(|(tree, found)| closes(tree, found, branch, trees))
+        .or_else(|| rolled().next().filter(|_| is_innermost()))
+}
+
+/// The source loop that moves an index. Of several, the one that the machine code has, else one whose trip count is unknown.
+pub fn moving_loop(
+    places: &Places,
+    index: &Span,
+    branch: &SourceLines,
+    trees: &SyntaxTrees<'_>,
+) -> Option<(Rc<SyntaxTree>, LoopSyntax)> {
+    let (tree, at) = places.iter().find_map(|place| {
+        let tree = place.tree(trees);
+        Some((tree, tree.offset_of(index)?))
+    })?;
+    let found = tree.loops_moving(&(at..at + index.text().len()));
+    let left: Vec<_> = found.into_iter().filter(|one| !is_unrolled(tree, &one.syntax)).collect();
+    let closing = left.iter().find(|one| closes(tree, &one.syntax, branch, trees));
+    let best = closing.or_else(|| left.iter().find(|one| !one.is_counted)).or(left.first())?;
+    Some((Rc::clone(tree), best.syntax.clone()))
+}
+
+/// Whether the branch of a machine-code loop has a line of a loop's header.
+fn closes(tree: &Rc<SyntaxTree>, found: &LoopSyntax, branch: &SourceLines, trees: &SyntaxTrees<'_>) -> bool {
+    let header = tree.line_of(found.range.start)..=tree.line_of(found.range.end);
+    branch.iter().any(|line| {
+        trees
+            .locate(&line.file, line.line)
+            .is_some_and(|(other, line)| header.contains(&(line as usize)) && Rc::ptr_eq(trees.tree(other), tree))
+    })
+}
+
+/// Whether `#pragma unroll` without a factor stands before a loop.
+fn is_unrolled(tree: &SyntaxTree, found: &LoopSyntax) -> bool {
+    let pragma = found.pragma.clone();
+    pragma.is_some_and(|range| tree.text().get(range).is_some_and(|text| text.trim_end().ends_with("unroll")))
 }
 
 #[cfg(test)]

@@ -229,6 +229,9 @@ impl Types {
     fn element(&self, head: &str, depth: usize) -> Declared {
         let text = declarator::without_qualifiers(head);
         if text.ends_with(['*', '&']) || depth > MAX_DEPTH {
+            // A pointer that is `volatile` itself stays in memory for that.
+            let is_volatile = head.trim_end().ends_with("volatile");
+            let text = if is_volatile { format!("{text}volatile") } else { text };
             return Declared { text, layout: Some(POINTER) };
         }
         if let Some(layout) = scalar(&text) {
@@ -497,7 +500,8 @@ double d;};
             ("float *__restrict__ NAME", "float *", Some(8)),
             ("float *__restrict__ NAME[3]", "float *[3]", Some(24)),
             ("float *__restrict__ *NAME", "float **", Some(8)),
-            ("const float *const *volatile NAME", "float **", Some(8)),
+            ("const float *const *volatile NAME", "float **volatile", Some(8)),
+            ("volatile float *NAME", "float *", Some(8)),
             ("float (*NAME)[4]", "float (*)[4]", Some(8)),
             ("float (*__restrict__ NAME)[4]", "float (*)[4]", Some(8)),
             ("void (*NAME)(int)", "void (*)(int)", Some(8)),
