@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use lmem_base::source::{SourceFile, has_ending};
 use lmem_project::build_flags::BuildFlags;
 use lmem_project::discover::{NotChecked, Workspace};
-use lmem_unit::{DynamicShared, MappedText, RustLaunch, TranslationUnit, UnitCode, Unresolved};
+use lmem_unit::{DynamicShared, KernelNames, MappedText, RustLaunch, TranslationUnit, UnitCode, Unresolved};
 
 /// The result of reading the files of a workspace.
 #[derive(Debug, Clone, Default)]
@@ -90,24 +90,28 @@ fn distribute(
     let is_sure =
         |unit: &TranslationUnit| !launches.unknown.iter().any(|load| load.may_be_of(unit, workspace, readers));
     let sure: Vec<bool> = units.iter().map(is_sure).collect();
-    for load in &launches.known {
+    let names = KernelNames::of(launches.known.iter().map(|load| load.launch.kernel.as_str()));
+    let mut defining = vec![Vec::new(); launches.known.len()];
+    for (index, unit) in units.iter().enumerate() {
+        unit.may_define_of(&names).into_iter().for_each(|number| defining[number].push(index));
+    }
+    for (load, mut owners) in launches.known.iter().zip(defining) {
         let launch = &load.launch;
-        let may_define = |(_, unit): &(usize, &mut TranslationUnit)| {
-            let is_in_module = || load.module.as_ref().is_none_or(|module| module.iter().any(|text| text.is_of(unit)));
-            unit.may_define(&launch.kernel) && is_in_module()
+        let is_in_module = |unit: &TranslationUnit| {
+            load.module.as_ref().is_none_or(|module| module.iter().any(|text| text.is_of(unit)))
         };
-        let mut owners: Vec<(usize, &mut TranslationUnit)> = units.iter_mut().enumerate().filter(may_define).collect();
-        let is_file = owners.iter().all(|(_, unit)| matches!(unit.code, UnitCode::CudaFile { .. }));
+        owners.retain(|owner| is_in_module(&units[*owner]));
+        let is_file = owners.iter().all(|owner| matches!(units[*owner].code, UnitCode::CudaFile { .. }));
         let is_same = |unit: &TranslationUnit, other: &TranslationUnit| match is_file {
             true => unit.path() == other.path(),
             false => unit.text().is_some() && unit.text() == other.text(),
         };
-        if owners.is_empty() || !owners.iter().all(|(_, unit)| is_same(unit, owners[0].1)) {
+        if owners.is_empty() || !owners.iter().all(|owner| is_same(&units[*owner], &units[owners[0]])) {
             continue;
         }
-        for (index, unit) in &mut owners {
+        for owner in owners {
             let unknown = || RustLaunch { block: None, dynamic_shared: DynamicShared::Unseen, ..launch.clone() };
-            unit.launches.push(if sure[*index] { launch.clone() } else { unknown() });
+            units[owner].launches.push(if sure[owner] { launch.clone() } else { unknown() });
         }
     }
 }

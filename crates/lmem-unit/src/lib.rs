@@ -19,4 +19,4 @@ pub use front_end::{FrontEnd, FrontEndMember, FrontEndVariable};
 pub use machine::MachineCode;
 pub use mapped_text::MappedText;
 pub use message::{CompilerMessage, MessageKind, parse_messages};
-pub use unit::{DynamicShared, RustLaunch, TranslationUnit, UnitCode, UnitNames, Unresolved};
+pub use unit::{DynamicShared, KernelNames, RustLaunch, TranslationUnit, UnitCode, UnitNames, Unresolved};

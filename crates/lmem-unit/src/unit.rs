@@ -1,6 +1,6 @@
 //! Translation units.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -136,13 +136,60 @@ impl TranslationUnit {
             UnitCode::CudaText { text, .. } | UnitCode::Ptx { text, .. } => text.as_str(),
             UnitCode::Machine(code) => return code.may_define(kernel),
         };
-        let is_part = |character: char| character.is_alphanumeric() || character == '_';
         let mut places = memchr::memmem::find_iter(text.as_bytes(), kernel.as_bytes());
         places.any(|at| {
             let (before, rest) = (text.get(..at).unwrap_or(""), text.get(at + kernel.len()..).unwrap_or(""));
             !before.ends_with(is_part) && !rest.starts_with(is_part)
         })
     }
+}
+
+/// Names of kernels, by number, to be looked for in many texts.
+#[derive(Debug, Default)]
+pub struct KernelNames<'k> {
+    all: Vec<&'k str>,
+    /// Those that are words of a text: as they are, and by their source names.
+    exact: HashMap<&'k str, Vec<usize>>,
+    of_source: HashMap<&'k str, Vec<usize>>,
+}
+
+impl<'k> KernelNames<'k> {
+    pub fn of(names: impl Iterator<Item = &'k str>) -> Self {
+        let mut found = Self { all: names.collect(), ..Self::default() };
+        for (number, name) in found.all.iter().enumerate() {
+            found.exact.entry(name).or_default().push(number);
+            found.of_source.entry(source_name(name)).or_default().push(number);
+        }
+        found
+    }
+}
+
+impl TranslationUnit {
+    /// The numbers of the kernels that the unit may define, as [`Self::may_define`] says of each, in one pass for all.
+    pub fn may_define_of(&self, names: &KernelNames<'_>) -> BTreeSet<usize> {
+        let (text, wanted) = match &self.code {
+            UnitCode::CudaFile { file, .. } => (file.text(), &names.of_source),
+            UnitCode::CudaText { text, .. } => (text.as_str(), &names.of_source),
+            UnitCode::Ptx { text, .. } => (text.as_str(), &names.exact),
+            UnitCode::Machine(_) => {
+                return (0..names.all.len()).filter(|number| self.may_define(names.all[*number])).collect();
+            }
+        };
+        let mut found = BTreeSet::new();
+        if !wanted.is_empty() {
+            let words = text.split(|character| !is_part(character)).filter(|word| !word.is_empty());
+            found.extend(words.filter_map(|word| wanted.get(word)).flatten().copied());
+        }
+        // A name with other characters is no word.
+        let odd = wanted.iter().filter(|(name, _)| name.is_empty() || !name.chars().all(is_part));
+        found.extend(odd.flat_map(|(_, numbers)| numbers).filter(|number| self.may_define(names.all[**number])));
+        found
+    }
+}
+
+/// Whether a character may be a part of a name.
+fn is_part(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
 }
 
 /// The source name in a mangled name: `mean` for `_ZN4user4meanIfEEvPT_`; other names are returned unchanged.
@@ -181,6 +228,32 @@ mod tests {
             ("_Z99999999999999999999mean", "_Z99999999999999999999mean"),
         ] {
             assert_eq!(source_name(name), expected);
+        }
+    }
+
+    #[test]
+    fn many_names_are_looked_for_at_once() {
+        let names = ["mean", "_ZN4user4meanIfEEvPT_", "me", "sum", "", "a-b", "mean_2", "_Z3sumPf"];
+        let file = SourceFile::from_text("a.cu", "void mean(); // a-b é_me\nint _Z3sumPf, mean_2;");
+        let text = MappedText::from_file(&file);
+        let codes = [
+            UnitCode::CudaText { text: text.clone(), options: NvrtcOptions::default() },
+            UnitCode::Ptx { text, options: DriverOptions::default() },
+        ];
+        for code in codes {
+            let unit = TranslationUnit {
+                name: String::new(),
+                package: None,
+                base: PathBuf::new(),
+                code,
+                use_site: None,
+                included_at: None,
+                launches: Vec::new(),
+                shared: Vec::new(),
+            };
+            let each: BTreeSet<usize> = (0..names.len()).filter(|number| unit.may_define(names[*number])).collect();
+            assert_eq!(unit.may_define_of(&KernelNames::of(names.into_iter())), each);
+            assert!(each.contains(&0) && each.contains(&5) && !each.contains(&2), "{each:?}");
         }
     }
 
