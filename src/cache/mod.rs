@@ -311,9 +311,10 @@ impl Cache {
             return None;
         }
         let is_of_key = self.is_of_key(toolkit);
-        let toolkit = normalize(toolkit);
+        let toolkit = folders_of(toolkit);
+        let is_of_toolkit = |path: &PathBuf| toolkit.iter().any(|folder| path.starts_with(folder));
         let paths = read.iter().map(|path| normalize(path));
-        let mut paths: Vec<PathBuf> = paths.filter(|path| !(is_of_key && path.starts_with(&toolkit))).collect();
+        let mut paths: Vec<PathBuf> = paths.filter(|path| !(is_of_key && is_of_toolkit(path))).collect();
         paths.sort();
         paths.dedup();
         if !paths.iter().all(|path| self.hashes.of(path).is_some()) {
@@ -338,7 +339,7 @@ impl Cache {
     }
 
     /// What a unit depends on besides the files that were read for it: sorted, and without the toolkit's.
-    fn sought(&self, key: &Key, unit: &TranslationUnit, read: &[PathBuf], toolkit: &Path) -> Option<Sought> {
+    fn sought(&self, key: &Key, unit: &TranslationUnit, read: &[PathBuf], toolkit: &[PathBuf]) -> Option<Sought> {
         if let Some(known) = self.sought.lock().ok()?.get(key) {
             return known.clone();
         }
@@ -418,7 +419,7 @@ impl Cache {
         paths.sort();
         paths.dedup();
         let sought = match origin {
-            Some(Origin { key, unit, toolkit }) => self.sought(key, unit, &paths, &normalize(toolkit)),
+            Some(Origin { key, unit, toolkit }) => self.sought(key, unit, &paths, &folders_of(toolkit)),
             None => Some(Sought::default()),
         };
         let Some(sought) = sought else { return Ok(()) };
@@ -484,6 +485,11 @@ impl Cache {
         self.times.save(&self.own, &self.root);
         self.store.shrink(limit());
     }
+}
+
+/// The folders below which the headers of a toolkit lie: nvcc names them by way of the links that lead to it, or without them.
+fn folders_of(toolkit: &Path) -> Vec<PathBuf> {
+    std::iter::once(normalize(toolkit)).chain(std::fs::canonicalize(toolkit)).collect()
 }
 
 /// Replaces the root of the workspace that wrote an entry by the root of the one that reads it.

@@ -98,7 +98,7 @@ impl Sought {
     pub fn of(
         unit: &TranslationUnit,
         inputs: &[PathBuf],
-        toolkit: &Path,
+        toolkit: &[PathBuf],
         root: &Path,
         headers: &Headers,
     ) -> Option<Self> {
@@ -112,8 +112,10 @@ impl Sought {
         let Some(own) = own else { return Some(Self::default()) };
         let mut folders = include_folders(&unit.base, arguments);
         // A workspace may lie below `/usr/src`, and a toolkit in a workspace.
-        let is_system =
-            |path: &Path| path.starts_with(toolkit) || (path.starts_with("/usr") && !path.starts_with(root));
+        let is_system = |path: &Path| {
+            toolkit.iter().any(|folder| path.starts_with(folder))
+                || (path.starts_with("/usr") && !path.starts_with(root))
+        };
         let read: Vec<&PathBuf> = inputs.iter().filter(|path| path.is_file()).collect();
         let is_read = |path: &PathBuf| read.binary_search(&path).is_ok();
         let mut texts = vec![(own.0, Arc::new(Names::of(own.1)))];
