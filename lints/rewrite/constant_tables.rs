@@ -97,7 +97,7 @@ fn are_constants(tree: &SyntaxTree, values: Node<'_>) -> bool {
 /// The device functions that a kernel calls, by name, which calls the function around an offset too, or is it.
 fn functions_beside(tree: &SyntaxTree, offset: usize) -> Option<Vec<Node<'_>>> {
     let functions: Vec<Node<'_>> =
-        tree.nodes().filter(|node| node.kind() == Kind::FunctionDefinition && is_of_device(tree, *node)).collect();
+        tree.nodes_of(&[Kind::FunctionDefinition]).filter(|node| is_of_device(tree, *node)).collect();
     let name = |function: Node<'_>| {
         let name = tree.function_at(function.field(Field::Body)?.start_byte())?.name;
         tree.text().get(name).map(last_name)

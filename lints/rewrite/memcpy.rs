@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use cuda_syntax::ast::{Field, Kind, Node, Subscript};
 use cuda_syntax::identifiers::{fresh, identifiers};
-use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_name, resolve};
+use cuda_syntax::tree::{Declaration, DeclarationKind, Declarations, enclosing_function, last_name, resolve};
 use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
@@ -62,7 +62,7 @@ fn loops_for_calls(object: &StackObject) -> Option<Rewrite> {
 struct Array<'v> {
     tree: &'v SyntaxTree,
     own: Declaration,
-    all: Rc<[Declaration]>,
+    all: Rc<Declarations>,
     element: String,
     bytes: u64,
     extent: Node<'v>,

@@ -52,7 +52,7 @@ fn replaced(tree: &SyntaxTree, parameter: usize) -> Option<(Vec<String>, Rewrite
 }
 
 /// The expressions `parameter.member` in a body, with their members; `None` for any other use of the parameter.
-fn uses<'t>(tree: &SyntaxTree, body: Node<'t>, name: &str) -> Option<Vec<(Node<'t>, String)>> {
+fn uses<'t>(tree: &'t SyntaxTree, body: Node<'t>, name: &str) -> Option<Vec<(Node<'t>, String)>> {
     let mut found = Vec::new();
     for node in tree.named(body, name) {
         let member = Member::of(node.parent()?)?;

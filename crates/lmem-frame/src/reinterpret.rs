@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use cuda_syntax::ast::Node;
 
-use cuda_syntax::tree::{Declaration, enclosing_function, resolve};
+use cuda_syntax::tree::{Declaration, Declarations, enclosing_function, resolve};
 use cuda_syntax::{SyntaxTree, SyntaxTrees, TreeId, types};
 use lmem_base::source::Span;
 
@@ -39,7 +39,7 @@ struct Cast {
 /// The casts of one variable in its function.
 struct Casts<'t> {
     tree: &'t SyntaxTree,
-    declarations: Rc<[Declaration]>,
+    declarations: Rc<Declarations>,
     casts: Vec<Cast>,
     /// Names initialized from a cast, with the cast's index.
     aliases: Vec<(Declaration, usize)>,

@@ -6,7 +6,7 @@ mod number;
 use std::rc::Rc;
 
 use cuda_syntax::ast::{Field, Kind, Node, Subscript};
-use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, resolve, role};
+use cuda_syntax::tree::{Declaration, DeclarationKind, Declarations, enclosing_function, resolve, role};
 use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
@@ -67,7 +67,7 @@ fn selects(object: &StackObject) -> Option<Vec<Edit>> {
 struct Vector<'v> {
     tree: &'v SyntaxTree,
     own: Declaration,
-    all: Rc<[Declaration]>,
+    all: Rc<Declarations>,
     function: Node<'v>,
     /// The components in source syntax: `packed.x`.
     components: Vec<String>,

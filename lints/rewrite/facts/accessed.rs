@@ -73,7 +73,7 @@ fn is_value_type(type_text: &str) -> bool {
 /// Whether the text declares members under a name, and none of them is an array or a reference. Vectors of the toolkit
 /// have `x` to `w`.
 pub fn is_scalar_member(tree: &SyntaxTree, name: &str) -> bool {
-    let members = tree.nodes().filter(|node| node.kind() == Kind::FieldDeclaration);
+    let members = tree.nodes_of(&[Kind::FieldDeclaration]);
     let declarators = members.flat_map(|member| member.fields(Field::Declarator));
     let mut own = declarators.filter(|declarator| tree.slice(declarator.declared_name()) == name).peekable();
     let is_known = own.peek().is_some() || matches!(name, "x" | "y" | "z" | "w");

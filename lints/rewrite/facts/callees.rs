@@ -49,11 +49,18 @@ pub fn is_ending(name: &str) -> bool {
 /// Whether all functions that a region calls return to it, and threads meet in none of them. A function that the text
 /// does not define may do anything.
 pub fn are_quiet(tree: &SyntaxTree, region: Node<'_>) -> bool {
-    let mut callees = Callees { tree, seen: BTreeSet::new() };
     // Operators in another file may do anything.
-    !tree.is_declared_beside("operator")
-        && callees.unseen_calls().iter().all(|definition| callees.is_quiet(*definition))
-        && callees.calls(region)
+    !tree.is_declared_beside("operator") && tree.kept(UnseenAreQuiet::of).0 && Callees::new(tree).calls(region)
+}
+
+/// Whether the functions of a text that are called without a call in it all return and meet no other threads.
+struct UnseenAreQuiet(bool);
+
+impl UnseenAreQuiet {
+    fn of(tree: &SyntaxTree) -> Self {
+        let mut callees = Callees::new(tree);
+        Self(callees.unseen_calls().iter().all(|definition| callees.is_quiet(*definition)))
+    }
 }
 
 struct Callees<'t> {
@@ -62,12 +69,15 @@ struct Callees<'t> {
 }
 
 impl<'t> Callees<'t> {
+    fn new(tree: &'t SyntaxTree) -> Self {
+        Self { tree, seen: BTreeSet::new() }
+    }
+
     /// Operators, conversions, constructors and destructors: they are called without a call in the text.
     fn unseen_calls(&self) -> Vec<Node<'t>> {
         let tree = self.tree;
         let classes: BTreeSet<&str> = tree
-            .nodes()
-            .filter(|node| matches!(node.kind(), Kind::StructSpecifier | Kind::ClassSpecifier))
+            .nodes_of(&[Kind::StructSpecifier, Kind::ClassSpecifier])
             .filter_map(|node| node.field(Field::Name))
             .map(|name| tree.slice(name))
             .collect();
@@ -75,7 +85,7 @@ impl<'t> Callees<'t> {
             let name = node.field(Field::Declarator).map_or("", |declarator| tree.slice(declarator.declared_name()));
             name.contains("operator") || classes.contains(last_name(name))
         };
-        tree.nodes().filter(|node| node.kind() == Kind::FunctionDefinition).filter(is_unseen).collect()
+        tree.nodes_of(&[Kind::FunctionDefinition]).filter(is_unseen).collect()
     }
 
     fn calls(&mut self, region: Node<'t>) -> bool {
@@ -125,14 +135,12 @@ fn definitions<'t>(tree: &'t SyntaxTree, name: &str) -> Vec<Node<'t>> {
         };
         is_body && declarator.is_some_and(|declarator| last_name(tree.slice(declarator.declared_name())) == name)
     };
-    tree.nodes().filter(defines).collect()
+    tree.nodes_of(&[Kind::FunctionDefinition, Kind::InitDeclarator]).filter(defines).collect()
 }
 
 fn is_of_toolkit(tree: &SyntaxTree, name: &str) -> bool {
-    let is_declared = || {
-        tree.nodes()
-            .any(|node| node.is_macro_definition() && node.field(Field::Name).is_some_and(|it| tree.slice(it) == name))
-    };
+    let is_declared =
+        || tree.macro_definitions().any(|node| node.field(Field::Name).is_some_and(|it| tree.slice(it) == name));
     let is_named = name.starts_with("__") || RETURNING.iter().any(|prefix| name.starts_with(prefix));
     (is_named || types::size_of(name).is_some()) && !is_declared()
 }

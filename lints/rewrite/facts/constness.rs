@@ -115,7 +115,7 @@ fn is_plain_member(tree: &SyntaxTree, used: Node<'_>, name: &str) -> bool {
         let mut names = member.fields(Field::Declarator);
         names.any(|it| cuda_syntax::identifiers::identifiers(tree.slice(it)).any(|word| word == name))
     };
-    let members = tree.nodes().filter(|node| node.kind() == Kind::FieldDeclaration).filter(declares);
+    let members = tree.nodes_of(&[Kind::FieldDeclaration]).filter(declares);
     let type_text = |member: Node<'_>| member.field(Field::Type).map_or("", |it| tree.slice(it));
     let found: Vec<bool> = members.map(|member| types::size_of(type_text(member)).is_some()).collect();
     // The toolkit declares the components of its vector types, not the user's text.

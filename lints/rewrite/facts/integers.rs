@@ -61,7 +61,14 @@ fn is_declared_int(tree: &SyntaxTree, name: &str) -> bool {
         }
         _ => None,
     };
-    let mut declared = tree.nodes().filter_map(is_int).peekable();
+    let kinds = [
+        Kind::PreprocDef,
+        Kind::Declaration,
+        Kind::ParameterDeclaration,
+        Kind::OptionalParameterDeclaration,
+        Kind::FieldDeclaration,
+    ];
+    let mut declared = tree.nodes_of(&kinds).filter_map(is_int).peekable();
     !tree.is_declared_beside(name) && declared.peek().is_some() && declared.all(|is_int| is_int)
 }
 

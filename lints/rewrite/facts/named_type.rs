@@ -6,6 +6,16 @@ use cuda_syntax::identifiers::occurrences;
 
 use super::text::split_at_commas;
 
+/// What gives a type a name.
+pub(super) const NAMED_TYPES: [Kind; 6] = [
+    Kind::StructSpecifier,
+    Kind::ClassSpecifier,
+    Kind::UnionSpecifier,
+    Kind::EnumSpecifier,
+    Kind::AliasDeclaration,
+    Kind::TypeDefinition,
+];
+
 /// Templates of libraries that are an array and nothing else.
 const LIBRARY_ARRAYS: [&str; 2] = ["cuda::std::array", "std::array"];
 
@@ -101,7 +111,7 @@ fn definitions<'t>(tree: &'t SyntaxTree, name: &str) -> Vec<Node<'t>> {
     };
     // One of that name in another file may be the one that is meant.
     let is_elsewhere = tree.is_declared_beside(name);
-    tree.nodes().filter(|node| !is_elsewhere && defines(node)).collect()
+    tree.nodes_of(&NAMED_TYPES).filter(|node| !is_elsewhere && defines(node)).collect()
 }
 
 /// The arguments of a template's parameters, given or by default; `None` for packs and for templates as parameters.

@@ -10,6 +10,7 @@ use cuda_syntax::tree::{Declaration, enclosing_function, last_name, resolve};
 use cuda_syntax::{SyntaxTree, types};
 use lmem_unit::Expansion;
 
+use super::named_type::NAMED_TYPES;
 use super::purity::{is_builtin, is_pure_call};
 use super::taken::has_operators;
 
@@ -128,7 +129,11 @@ impl<'t> Numbers<'t> {
         if tree.is_declared_beside(word) {
             return false;
         }
-        let mut outer = tree.nodes().filter(|node| self.declares(*node, word)).peekable();
+        let declares = |node: &Node<'_>| {
+            node.fields(Field::Declarator).any(|declarator| tree.slice(innermost(declarator)) == word)
+        };
+        let known = tree.kept(OuterDeclarations::of);
+        let mut outer = known.0.iter().filter_map(|id| tree.node(*id)).filter(declares).peekable();
         outer.peek().is_some()
             && outer.all(|node| {
                 let is_pointer = node.descendants().any(|it| it.kind() == Kind::PointerDeclarator);
@@ -145,15 +150,6 @@ impl<'t> Numbers<'t> {
             .zip(self.tree.root())
             .and_then(|((start, end), root)| root.named_descendant_for_byte_range(start, end));
         node.zip(self.deeper()).is_some_and(|(node, deeper)| deeper.is_number(node))
-    }
-
-    /// Whether a node declares a name outside of functions: a constant, an array, a parameter of a template.
-    fn declares(self, node: Node<'_>, word: &str) -> bool {
-        let is_declaration =
-            matches!(node.kind(), Kind::Declaration | Kind::ParameterDeclaration | Kind::OptionalParameterDeclaration);
-        is_declaration
-            && node.fields(Field::Declarator).any(|declarator| self.tree.slice(innermost(declarator)) == word)
-            && enclosing_function(node).is_none_or(|function| !function.byte_range().contains(&node.start_byte()))
     }
 
     /// Whether the elements behind an expression are numbers, and it is no class with an `operator[]` or `operator*`.
@@ -193,10 +189,9 @@ impl<'t> Numbers<'t> {
             return false;
         }
         let declared = |member: &Node<'_>| {
-            member.kind() == Kind::FieldDeclaration
-                && member.fields(Field::Declarator).any(|declarator| tree.slice(innermost(declarator)) == name)
+            member.fields(Field::Declarator).any(|declarator| tree.slice(innermost(declarator)) == name)
         };
-        let mut members = tree.nodes().filter(declared).peekable();
+        let mut members = tree.nodes_of(&[Kind::FieldDeclaration]).filter(declared).peekable();
         members.peek().is_some()
             && members.all(|member| {
                 let declarators = || member.fields(Field::Declarator).flat_map(Node::descendants);
@@ -228,11 +223,8 @@ impl<'t> Numbers<'t> {
         if tree.is_declared_beside(name) {
             return false;
         }
-        let is_it = |node: &Node<'_>| {
-            node.kind() == Kind::FunctionDeclarator
-                && node.field(Field::Declarator).is_some_and(|it| last_name(tree.slice(it)) == name)
-        };
-        let mut declared = tree.nodes().filter(is_it).peekable();
+        let is_it = |node: &Node<'_>| node.field(Field::Declarator).is_some_and(|it| last_name(tree.slice(it)) == name);
+        let mut declared = tree.nodes_of(&[Kind::FunctionDeclarator]).filter(is_it).peekable();
         declared.peek().is_some()
             && declared.all(|declarator| {
                 let holder = declarator.parent();
@@ -282,12 +274,25 @@ impl<'t> Numbers<'t> {
             };
             named.is_some_and(|named| tree.slice(named) == name)
         };
-        tree.nodes().filter(defines).collect()
+        tree.nodes_of(&NAMED_TYPES).filter(defines).collect()
     }
 
     /// Whether the text gives a name of CUDA's or the library's another meaning.
     fn is_declared(self, name: &str) -> bool {
         self.tree.declares(name)
+    }
+}
+
+/// Declarations outside of functions, by the numbers of their nodes: a constant, an array, a parameter of a template.
+struct OuterDeclarations(Vec<usize>);
+
+impl OuterDeclarations {
+    fn of(tree: &SyntaxTree) -> Self {
+        let is_outer = |node: &Node<'_>| {
+            enclosing_function(*node).is_none_or(|function| !function.byte_range().contains(&node.start_byte()))
+        };
+        let kinds = [Kind::Declaration, Kind::ParameterDeclaration, Kind::OptionalParameterDeclaration];
+        Self(tree.nodes_of(&kinds).filter(is_outer).map(Node::id).collect())
     }
 }
 

@@ -208,7 +208,7 @@ fn is_defined_with_values(tree: &SyntaxTree, name: &str) -> bool {
 
 /// Parameter lists of the functions that a text declares under a name.
 fn parameters<'v>(tree: &'v SyntaxTree, name: &str) -> Vec<&'v str> {
-    let declarators = tree.nodes().filter(|node| node.kind() == Kind::FunctionDeclarator);
+    let declarators = tree.nodes_of(&[Kind::FunctionDeclarator]);
     let is_it = |node: &Node<'_>| node.field(Field::Declarator).is_some_and(|it| last_name(tree.slice(it)) == name);
     let lists = declarators.filter(is_it).filter_map(|node| node.field(Field::Parameters));
     lists.map(|list| tree.slice(list)).collect()

@@ -2,7 +2,9 @@
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node, Pointer};
-use cuda_syntax::tree::{Declaration, DeclarationKind, Volatility, access_path, enclosing_function, resolve, role};
+use cuda_syntax::tree::{
+    Declaration, DeclarationKind, Declarations, Volatility, access_path, enclosing_function, resolve, role,
+};
 
 /// Whether a local variable is loop-invariant: the loop does not write it, and no pointer, reference or lambda can
 /// access it.
@@ -19,7 +21,7 @@ pub fn is_steady(tree: &SyntaxTree, name: Node<'_>, body: Node<'_>) -> bool {
 }
 
 /// Whether a local variable keeps its first value: nothing in its function writes it or takes its address.
-pub fn keeps_first_value(tree: &SyntaxTree, function: Node<'_>, all: &[Declaration], own: &Declaration) -> bool {
+pub fn keeps_first_value(tree: &SyntaxTree, function: Node<'_>, all: &Declarations, own: &Declaration) -> bool {
     let is_own = own.kind != DeclarationKind::Alias && own.volatility != Some(Volatility::Value);
     let mut names = tree.names_of(function, all, own).into_iter();
     is_own && names.all(|name| !role(access_path(name)).1) && !is_reachable(tree, function, &own.name)

@@ -3,7 +3,6 @@
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Assignment, Binary, Field, Kind, Node};
 
-use cuda_syntax::identifiers::occurrences;
 use cuda_syntax::tree::enclosing_function;
 
 use super::evaluation::{is_in_lambda, is_value_argument};
@@ -59,15 +58,21 @@ fn is_assigned_to_number(tree: &SyntaxTree, expression: Node<'_>, parent: Node<'
 /// operands. A copy of an element is then not the element wherever a class may take it.
 pub fn may_keep_references(tree: &SyntaxTree) -> bool {
     // What a class of another file keeps is not read.
-    ["struct", "class", "union", "operator"].iter().any(|word| tree.is_declared_beside(word)) || has_such_code(tree)
+    ["struct", "class", "union", "operator"].iter().any(|word| tree.is_declared_beside(word))
+        || tree.kept(HasSuchCode::of).0
 }
 
-fn has_such_code(tree: &SyntaxTree) -> bool {
-    tree.nodes().any(|node| match node.kind() {
-        Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier => keeps_references(tree, node),
-        Kind::FunctionDeclarator => is_writing_operator(tree, node),
-        _ => false,
-    })
+/// Whether a text has such classes or operators itself.
+struct HasSuchCode(bool);
+
+impl HasSuchCode {
+    fn of(tree: &SyntaxTree) -> Self {
+        let classes = [Kind::StructSpecifier, Kind::ClassSpecifier, Kind::UnionSpecifier];
+        Self(
+            tree.nodes_of(&classes).any(|class| keeps_references(tree, class))
+                || tree.nodes_of(&[Kind::FunctionDeclarator]).any(|declarator| is_writing_operator(tree, declarator)),
+        )
+    }
 }
 
 /// Whether a class has a reference as a member, or a pointer and a function that could point it to an argument.
@@ -109,7 +114,7 @@ fn references(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
 
 /// Whether a text, or a file beside it, has operators of its own. What `a += b` or `a == b` does then depends on the types.
 pub fn has_operators(tree: &SyntaxTree) -> bool {
-    occurrences(tree.text(), "operator").next().is_some() || tree.is_declared_beside("operator")
+    tree.words().contains("operator") || tree.is_declared_beside("operator")
 }
 
 /// Whether an element is used where it stands, so that nothing can ask for its address and reach what lies beside it: by

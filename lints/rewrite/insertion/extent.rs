@@ -58,11 +58,10 @@ fn own_member<'t>(tree: &SyntaxTree, base: Node<'t>) -> Option<Node<'t>> {
 /// The member array with a name, if the text declares the name once as a member.
 fn only_member<'t>(tree: &'t SyntaxTree, name: &str) -> Option<Node<'t>> {
     let is_declared = |node: &Node<'_>| {
-        node.kind() == Kind::FieldIdentifier
-            && tree.slice(*node) == name
+        tree.slice(*node) == name
             && node.parent().is_some_and(|it| it.is_declarator() || it.kind() == Kind::FieldDeclaration)
     };
-    let mut names = tree.nodes().filter(is_declared);
+    let mut names = tree.nodes_of(&[Kind::FieldIdentifier]).filter(is_declared);
     let only = names.next().filter(|_| names.next().is_none() && !tree.is_declared_beside(name))?;
     size_of_declarator(only, false)
 }

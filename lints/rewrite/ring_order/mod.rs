@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node, Subscript};
-use cuda_syntax::tree::{Declaration, access_path, enclosing_function, resolve, role};
+use cuda_syntax::tree::{Declarations, access_path, enclosing_function, resolve, role};
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
 
@@ -174,7 +174,7 @@ impl<'h> RingWalk<'h> {
 }
 
 /// The initializer of a variable of the loop body that is never written.
-fn value_of<'h>(tree: &'h SyntaxTree, around: &ForLoop, name: Node<'_>, all: &[Declaration]) -> Option<Node<'h>> {
+fn value_of<'h>(tree: &'h SyntaxTree, around: &ForLoop, name: Node<'_>, all: &Declarations) -> Option<Node<'h>> {
     let found = resolve(all, tree.slice(name), name.start_byte())?;
     let body = around.node()?.field(Field::Body)?;
     let is_within = body.start_byte() <= found.range.0 && found.range.1 <= body.end_byte();

@@ -4,7 +4,7 @@
 //! `__restrict__`, or where one is a variable of the function whose parts are no pointers.
 
 use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, is_callee, resolve};
+use cuda_syntax::tree::{Declaration, DeclarationKind, Declarations, enclosing_function, is_callee, resolve};
 use cuda_syntax::{SyntaxTree, types};
 
 use crate::rewrite::facts::named_type::{NamedType, named_type};
@@ -23,7 +23,7 @@ pub(super) fn may_overlap<'w>(tree: &SyntaxTree, body: Node<'_>, written: impl I
 }
 
 /// The name, if memory outside the function may be reached by it, and whether it is `__restrict__`.
-fn reached<'t>(tree: &'t SyntaxTree, all: &[Declaration], node: Node<'t>) -> Option<(&'t str, bool)> {
+fn reached<'t>(tree: &'t SyntaxTree, all: &Declarations, node: Node<'t>) -> Option<(&'t str, bool)> {
     let name = tree.slice(node);
     let Some(found) = resolve(all, name, node.start_byte()) else {
         let is_known = is_callee(node) || tree.is_fixed(name, node.start_byte()) || is_builtin(name);

@@ -220,7 +220,7 @@ impl Holder {
     /// The extent of a member array, if only one member in the text has that name.
     fn member_extent(&self, field: &str) -> Option<String> {
         let is_it = |name: Node<'_>| name.kind() == Kind::FieldIdentifier && self.tree.slice(name) == field;
-        let arrays = self.tree.nodes().filter(|node| node.kind() == Kind::ArrayDeclarator);
+        let arrays = self.tree.nodes_of(&[Kind::ArrayDeclarator]);
         let mut found = arrays.filter(|array| array.field(Field::Declarator).is_some_and(is_it));
         let only = found.next().filter(|_| found.next().is_none())?;
         let count = self.tree.value_of(only.field(Field::Size)?)?;

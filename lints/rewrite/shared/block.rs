@@ -161,7 +161,7 @@ fn certain(cx: &LintContext<'_>, variable: &PrivateVariable, mangled: &str) -> O
 
 /// The first argument of the launch bounds of the only kernel of that name.
 fn bounds_of(tree: &SyntaxTree, name: &str) -> Option<String> {
-    let functions = tree.nodes().filter(|node| node.kind() == Kind::FunctionDefinition);
+    let functions = tree.nodes_of(&[Kind::FunctionDefinition]);
     let mut kernels = functions.filter_map(|node| {
         let function = tree.function_at(node.start_byte())?;
         let is_it = tree.text().get(function.name.clone()) == Some(name);

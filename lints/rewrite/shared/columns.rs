@@ -236,7 +236,7 @@ pub(in crate::rewrite) fn uses(tree: &SyntaxTree, declared: &Declared<'_>) -> Op
     let (root, name) = (tree.root()?, tree.slice(declared.name));
     let scope = declared.statement.parent()?;
     let declarations = tree.declarations(enclosing_function(declared.name)?);
-    if is_in_a_macro(tree, root, name) {
+    if is_in_a_macro(tree, name) {
         return None;
     }
     let mut found = Vec::new();
@@ -289,9 +289,8 @@ fn is_shared_with_lambdas(tree: &SyntaxTree, declared: &Declared<'_>, used: Node
 }
 
 /// Whether a macro body contains a word.
-fn is_in_a_macro(tree: &SyntaxTree, root: Node<'_>, word: &str) -> bool {
-    let mut bodies = root.descendants().filter(|node| node.kind() == Kind::PreprocArg);
-    bodies.any(|body| occurrences(tree.slice(body), word).next().is_some())
+fn is_in_a_macro(tree: &SyntaxTree, word: &str) -> bool {
+    tree.nodes_of(&[Kind::PreprocArg]).any(|body| occurrences(tree.slice(body), word).next().is_some())
 }
 
 #[cfg(test)]

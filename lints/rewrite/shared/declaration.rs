@@ -1,5 +1,7 @@
 //! The declaration of a private variable, in a kernel or in a function inlined into one.
 
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use cuda_syntax::SyntaxTree;
@@ -171,19 +173,36 @@ pub fn declared(tree: &SyntaxTree, offset: usize) -> Option<Declared<'_>> {
 /// a reference or of an integer is another one. What macros became is searched too.
 pub fn is_type_asked(tree: &SyntaxTree, name: Node<'_>) -> bool {
     let Some(function) = enclosing_function(name) else { return true };
-    let Some(compiled) = tree.compiled().compiled(tree.text(), function.byte_range()) else { return true };
-    let name = tree.slice(name);
-    QUESTIONS.iter().any(|question| {
-        occurrences(&compiled, question).any(|at| {
+    let asked = tree.kept(|_| AskedTypes::default());
+    let known = asked.0.borrow().get(&function.id()).cloned();
+    let words = known.unwrap_or_else(|| {
+        let found = asked_words(tree, function).map(Rc::new);
+        asked.0.borrow_mut().insert(function.id(), found.clone());
+        found
+    });
+    words.is_none_or(|words| identifiers(tree.slice(name)).all(|part| words.contains(part)))
+}
+
+/// The words of such questions by the number of the function, as each variable asks for them.
+#[derive(Default)]
+struct AskedTypes(RefCell<HashMap<usize, Option<Rc<HashSet<String>>>>>);
+
+/// `None` if it is not known what the function was compiled as.
+fn asked_words(tree: &SyntaxTree, function: Node<'_>) -> Option<HashSet<String>> {
+    let compiled = tree.compiled().compiled(tree.text(), function.byte_range())?;
+    let mut words = HashSet::new();
+    for question in QUESTIONS {
+        for at in occurrences(&compiled, question) {
             let rest = &compiled[at + question.len()..];
             let mut depth = 0_i32;
             let end = rest.find(|c: char| {
                 depth += i32::from(c == '(') - i32::from(c == ')');
                 c == ')' && depth == 0
             });
-            occurrences(&rest[..end.unwrap_or(rest.len())], name).next().is_some()
-        })
-    })
+            words.extend(identifiers(&rest[..end.unwrap_or(rest.len())]).map(str::to_string));
+        }
+    }
+    Some(words)
 }
 
 /// Whether a parameter list could be an argument list: it has only names.

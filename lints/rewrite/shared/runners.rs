@@ -63,7 +63,7 @@ fn callers(cx: &LintContext<'_>, variable: &PrivateVariable) -> Callers {
 
 /// The names of the kernels that a text defines.
 fn kernel_names(tree: &SyntaxTree) -> BTreeSet<&str> {
-    let functions = tree.nodes().filter(|node| node.kind() == Kind::FunctionDefinition);
+    let functions = tree.nodes_of(&[Kind::FunctionDefinition]);
     let kernels = functions.filter(|function| tree.is_within_kernel(function.end_byte().saturating_sub(1)));
     kernels.filter_map(|function| function_name(tree, function)).collect()
 }
@@ -77,9 +77,8 @@ fn kernels_that_call(tree: &SyntaxTree, function: Node<'_>) -> Option<Vec<String
         if known.contains(&name) {
             continue;
         }
-        let is_in_macro =
-            |node: Node<'_>| node.kind() == Kind::PreprocArg && occurrences(tree.slice(node), &name).next().is_some();
-        if tree.nodes().any(is_in_macro) {
+        let is_in_macro = |node: Node<'_>| occurrences(tree.slice(node), &name).next().is_some();
+        if tree.nodes_of(&[Kind::PreprocArg]).any(is_in_macro) {
             return None;
         }
         for mention in tree.nodes().filter(|node| is_name_of(tree, *node, &name)) {

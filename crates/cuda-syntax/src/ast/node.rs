@@ -66,6 +66,11 @@ impl<'t> Node<'t> {
         self.at as usize
     }
 
+    /// The number of the first node after the node and its descendants.
+    pub fn end_id(self) -> usize {
+        self.nodes.after(self.at) as usize
+    }
+
     // Parts.
 
     /// The child in a field.

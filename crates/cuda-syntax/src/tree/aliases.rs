@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::ast::{self, Field, Kind, Node};
 use crate::tree::access_path::{access_path, index_range, subscripts};
-use crate::tree::declarations::{Declaration, DeclarationKind, resolve};
+use crate::tree::declarations::{Declaration, DeclarationKind, Declarations, resolve};
 use crate::tree::functions::enclosing_function;
 use crate::tree::syntax_tree::SyntaxTree;
 
@@ -23,7 +23,7 @@ pub(super) struct Assignment {
 
 impl SyntaxTree {
     /// The variable itself; for an alias, the variables in its initializer with their subscripts.
-    pub fn targets(&self, declaration: &Declaration, all: &[Declaration], depth: usize) -> Vec<Target> {
+    pub fn targets(&self, declaration: &Declaration, all: &Declarations, depth: usize) -> Vec<Target> {
         // An array of pointers is a variable itself, and also an alias of the pointees.
         let is_itself = declaration.kind == DeclarationKind::Array && declaration.type_text.contains('*');
         if depth == 0 || !(declaration.kind == DeclarationKind::Alias || is_itself) {

@@ -1,5 +1,6 @@
 //! Induction variables of source loops, and whether an index is computed from them.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -97,7 +98,7 @@ impl SyntaxTree {
                 if is_function(around) {
                     return false;
                 }
-                if is_loop(around) && self.has_conditional_step(around, name) {
+                if is_loop(around) && self.conditional_steps(around).contains(name) {
                     return true;
                 }
             }
@@ -105,16 +106,22 @@ impl SyntaxTree {
         })
     }
 
-    fn has_conditional_step(&self, around: Node<'_>, name: &str) -> bool {
-        let mut open = vec![around];
-        while let Some(node) = open.pop() {
-            let is_step = self.steps(node).iter().any(|step| step.name == name);
-            if is_step && is_conditional(node, around) {
-                return true;
-            }
-            open.extend(node.children());
+    /// The variables that only some iterations of a loop step. Each index in the loop asks.
+    fn conditional_steps(&self, around: Node<'_>) -> Rc<HashSet<String>> {
+        if let Some(known) = self.memory.conditional_steps.borrow().get(&around.id()) {
+            return Rc::clone(known);
         }
-        false
+        let mut found = HashSet::new();
+        for node in around.descendants() {
+            let mut steps = self.steps(node);
+            steps.retain(|step| !found.contains(&step.name));
+            if !steps.is_empty() && is_conditional(node, around) {
+                found.extend(steps.into_iter().map(|step| step.name));
+            }
+        }
+        let found = Rc::new(found);
+        self.memory.conditional_steps.borrow_mut().insert(around.id(), Rc::clone(&found));
+        found
     }
 
     /// Steps in the loop condition and in nested expressions of the body that every iteration executes once.

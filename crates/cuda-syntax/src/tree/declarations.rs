@@ -1,6 +1,7 @@
 //! Local variables and parameters: declaration, type and size.
 
-use std::ops::Range;
+use std::collections::HashMap;
+use std::ops::{Deref, Range};
 use std::rc::Rc;
 
 use crate::ast::{Field, Kind, Node};
@@ -81,6 +82,34 @@ impl Declaration {
     }
 }
 
+/// The local variables and parameters of a function, in source order.
+#[derive(Debug, Default)]
+pub struct Declarations {
+    all: Vec<Declaration>,
+    /// Positions in the list.
+    names: HashMap<String, Vec<usize>>,
+}
+
+impl Declarations {
+    fn push(&mut self, declaration: Declaration) {
+        self.names.entry(declaration.name.clone()).or_default().push(self.all.len());
+        self.all.push(declaration);
+    }
+
+    /// Those of a name, in source order.
+    pub fn named(&self, name: &str) -> impl Iterator<Item = &Declaration> {
+        self.names.get(name).into_iter().flatten().filter_map(|at| self.all.get(*at))
+    }
+}
+
+impl Deref for Declarations {
+    type Target = [Declaration];
+
+    fn deref(&self) -> &[Declaration] {
+        &self.all
+    }
+}
+
 impl SyntaxTree {
     /// The variable whose initializer contains an offset.
     pub fn initialized_at(&self, offset: usize) -> Option<Declaration> {
@@ -103,35 +132,33 @@ impl SyntaxTree {
     pub fn is_declared(&self, offset: usize, name: &str) -> bool {
         let node = self.node_at(offset);
         let function = node.and_then(enclosing_function);
-        function.is_some_and(|function| {
-            self.unsized_declarations(function).iter().any(|declaration| declaration.name == name)
-        })
+        function.is_some_and(|function| self.unsized_declarations(function).named(name).next().is_some())
     }
 
     /// All local variables and parameters of a function.
-    pub fn declarations(&self, function: Node<'_>) -> Rc<[Declaration]> {
+    pub fn declarations(&self, function: Node<'_>) -> Rc<Declarations> {
         let key = (function.start_byte(), function.end_byte());
         if let Some(known) = self.memory.declarations.borrow().get(&key) {
             return Rc::clone(known);
         }
-        let found: Rc<[Declaration]> = self.read_declarations(function, true).into();
+        let found = Rc::new(self.read_declarations(function, true));
         self.memory.declarations.borrow_mut().insert(key, Rc::clone(&found));
         found
     }
 
     /// All local variables and parameters, without array sizes. Sizes are constant expressions, and evaluating one
     /// looks up declarations: asking for sizes here would recurse.
-    pub(super) fn unsized_declarations(&self, function: Node<'_>) -> Rc<[Declaration]> {
+    pub(super) fn unsized_declarations(&self, function: Node<'_>) -> Rc<Declarations> {
         if let Some(known) = self.memory.unsized_declarations.borrow().get(&function.start_byte()) {
             return Rc::clone(known);
         }
-        let found: Rc<[Declaration]> = self.read_declarations(function, false).into();
+        let found = Rc::new(self.read_declarations(function, false));
         self.memory.unsized_declarations.borrow_mut().insert(function.start_byte(), Rc::clone(&found));
         found
     }
 
-    fn read_declarations(&self, function: Node<'_>, with_sizes: bool) -> Vec<Declaration> {
-        let mut declarations = Vec::new();
+    fn read_declarations(&self, function: Node<'_>, with_sizes: bool) -> Declarations {
+        let mut declarations = Declarations::default();
         for node in function.descendants() {
             match node.kind() {
                 Kind::Declaration | Kind::ParameterDeclaration | Kind::OptionalParameterDeclaration => {
@@ -144,7 +171,7 @@ impl SyntaxTree {
         declarations
     }
 
-    fn declared(&self, node: Node<'_>, function: Node<'_>, with_sizes: bool, declarations: &mut Vec<Declaration>) {
+    fn declared(&self, node: Node<'_>, function: Node<'_>, with_sizes: bool, declarations: &mut Declarations) {
         let Some(type_node) = node.field(Field::Type) else { return };
         let is_shared = node
             .children()
@@ -161,7 +188,9 @@ impl SyntaxTree {
                 continue;
             }
             let declaration = self.declarator(declarator, type_node, scope, right, is_parameter, with_sizes);
-            declarations.extend(declaration.map(|declaration| self.qualified(declaration, declarator, is_volatile)));
+            if let Some(declaration) = declaration {
+                declarations.push(self.qualified(declaration, declarator, is_volatile));
+            }
         }
     }
 
@@ -177,7 +206,7 @@ impl SyntaxTree {
     /// Whether a declarator declares a variable with arguments. The grammar takes `Stack stack(memory, DEPTH);` for a
     /// function with parameters of the types `memory` and `DEPTH`. One that `known` shows to be a variable is enough:
     /// its name hides every type's.
-    fn is_construction(&self, declarator: Node<'_>, known: &[Declaration]) -> bool {
+    fn is_construction(&self, declarator: Node<'_>, known: &Declarations) -> bool {
         let mut words = declarator.descendants().filter(|node| is_argument(*node));
         words.any(|word| resolve(known, self.slice(word), word.start_byte()).is_some())
     }
@@ -270,10 +299,11 @@ fn array_type(element: &str, extents: &[Option<String>], count: Option<u64>, is_
     text
 }
 
-pub fn resolve<'d>(declarations: &'d [Declaration], name: &str, at: usize) -> Option<&'d Declaration> {
+/// The declaration that a name refers to at an offset.
+pub fn resolve<'d>(declarations: &'d Declarations, name: &str, at: usize) -> Option<&'d Declaration> {
     declarations
-        .iter()
-        .filter(|declaration| declaration.name == name && declaration.range.0 <= at)
+        .named(name)
+        .filter(|declaration| declaration.range.0 <= at)
         .filter(|declaration| declaration.scope.0 <= at && at < declaration.scope.1)
         .min_by_key(|declaration| (declaration.scope.1 - declaration.scope.0, std::cmp::Reverse(declaration.range.0)))
 }

@@ -21,10 +21,9 @@ impl SyntaxTree {
     pub(super) fn head_macro(&self, head: Range<usize>, keyword: &str) -> Option<HeadMacro> {
         let words = self.text().get(head.clone()).filter(|head| !head.contains(keyword))?;
         let is_upper = |word: &&str| word.chars().all(|c| !c.is_lowercase()) && word.chars().any(char::is_alphabetic);
-        let definitions = self.macro_definitions();
         let mut found = identifiers(words).filter(is_upper).filter_map(|word| {
             let is_it = |node: &Node<'_>| node.field(Field::Name).is_some_and(|name| self.slice(name) == word);
-            let mut own = definitions.iter().filter_map(|id| self.node(*id)).filter(is_it);
+            let mut own = self.macro_definitions().filter(is_it);
             let definition = own.next().filter(|_| own.next().is_none())?;
             let is_unconditional = definition.parent().is_some_and(|it| it.kind() == Kind::TranslationUnit);
             let is_plain = definition.kind() == Kind::PreprocDef && is_unconditional;
@@ -37,10 +36,10 @@ impl SyntaxTree {
         found.next().filter(|_| found.next().is_none())
     }
 
-    /// Numbers of the nodes that define macros. Each object asks for the function around it, and with that for these.
-    pub(super) fn macro_definitions(&self) -> &[usize] {
+    /// The nodes that define macros. Each object asks for the function around it, and with that for these.
+    pub fn macro_definitions(&self) -> impl Iterator<Item = Node<'_>> {
         let all = || self.nodes().filter(|node| node.is_macro_definition()).map(Node::id).collect();
-        self.memory.macro_definitions.get_or_init(all)
+        self.memory.macro_definitions.get_or_init(all).iter().filter_map(|id| self.node(*id))
     }
 }
 

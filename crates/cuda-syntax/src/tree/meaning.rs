@@ -43,10 +43,15 @@ impl SyntaxTree {
     /// type, a function, a macro.
     pub fn declares(&self, name: &str) -> bool {
         let Some(root) = self.root().filter(|_| !self.is_declared_beside(name)) else { return true };
-        occurrences(self.text(), name).any(|at| {
+        if let Some(known) = self.memory.declared.borrow().get(name) {
+            return *known;
+        }
+        let is_declared = occurrences(self.text(), name).any(|at| {
             let node = root.descendant_for_byte_range(at, at + name.len());
             node.is_none_or(|node| node.byte_range() == (at..at + name.len()) && !is_use(node))
-        })
+        });
+        self.memory.declared.borrow_mut().insert(name.to_string(), is_declared);
+        is_declared
     }
 
     /// Whether CUDA's names in new text mean what they should; those that the old text has stay as they are.

@@ -7,7 +7,7 @@ use super::aliases::MAX_ALIASES;
 use crate::ast::{Field, Kind, Node};
 use crate::tree::access_path::{access_path, index_range, subscripts};
 use crate::tree::construction::is_argument;
-use crate::tree::declarations::{Declaration, resolve};
+use crate::tree::declarations::{Declaration, Declarations, resolve};
 use crate::tree::functions::enclosing_function;
 use crate::tree::region::nodes_of;
 use crate::tree::role::{is_operand, role};
@@ -89,11 +89,6 @@ impl SyntaxTree {
         node.descendants().filter(|node| is_identifier(*node)).collect()
     }
 
-    /// Identifiers below a node with that spelling, in source order.
-    pub fn named<'t>(&self, node: Node<'t>, name: &str) -> impl Iterator<Item = Node<'t>> {
-        node.descendants().filter(move |node| is_identifier(*node) && self.slice(*node) == name)
-    }
-
     /// Whether two variables of one block have their lives one after the other: no name of the first stands behind the
     /// declaration of the second.
     pub fn is_replaced_by(&self, first: &Declaration, second: &Declaration) -> bool {
@@ -108,13 +103,12 @@ impl SyntaxTree {
 
     /// Identifiers below a node that refer to one of the given declarations, in source order; the declared identifier
     /// is left out.
-    pub fn names_of<'t>(&self, node: Node<'t>, all: &[Declaration], own: &Declaration) -> Vec<Node<'t>> {
+    pub fn names_of<'t>(&'t self, node: Node<'t>, all: &Declarations, own: &Declaration) -> Vec<Node<'t>> {
         let is_own = |name: &Node<'_>| {
-            self.slice(*name) == own.name
-                && name.start_byte() != own.range.0
+            name.start_byte() != own.range.0
                 && resolve(all, &own.name, name.start_byte()).is_some_and(|found| found.range == own.range)
         };
-        self.identifiers_below(node).into_iter().filter(is_own).collect()
+        self.named(node, &own.name).filter(is_own).collect()
     }
 
     fn usage(&self, identifier: Node<'_>, declaration: &Declaration) -> Mention {
@@ -136,7 +130,7 @@ impl SyntaxTree {
 }
 
 /// Whether a node may be the name of a variable: an identifier, or what the grammar takes for a parameter's type.
-fn is_identifier(node: Node<'_>) -> bool {
+pub(super) fn is_identifier(node: Node<'_>) -> bool {
     node.kind() == Kind::Identifier || is_argument(node)
 }
 

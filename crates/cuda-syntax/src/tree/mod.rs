@@ -18,6 +18,7 @@ pub mod example;
 mod expanded;
 mod functions;
 mod head_macro;
+mod index;
 pub mod line_marks;
 mod line_syntax;
 mod list_directives;
@@ -33,6 +34,7 @@ pub mod syntax_tree;
 mod volatile;
 mod words;
 
+use std::any::{Any, TypeId};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -44,7 +46,7 @@ pub use self::access_path::access_path;
 pub use self::call_syntax::{CallSyntax, MemberSyntax, base_name};
 pub use self::calls::{argument_of, is_callee, last_name};
 pub use self::counters::{CounterSyntax, Walk};
-pub use self::declarations::{Declaration, DeclarationKind, resolve};
+pub use self::declarations::{Declaration, DeclarationKind, Declarations, resolve};
 pub use self::expanded::{Expanded, ExpandedUse};
 pub use self::functions::{BoundsPlace, FunctionSyntax, ParameterSyntax, enclosing_function, first_statement};
 pub use self::loops::{LoopSyntax, is_loop};
@@ -58,9 +60,9 @@ pub use self::volatile::Volatility;
 #[derive(Default)]
 pub struct Memory {
     /// Keyed by the function's byte range.
-    declarations: Answers<(usize, usize), Declaration>,
+    declarations: RefCell<HashMap<(usize, usize), Rc<Declarations>>>,
     /// Keyed by the function's start.
-    unsized_declarations: Answers<usize, Declaration>,
+    unsized_declarations: RefCell<HashMap<usize, Rc<Declarations>>>,
     /// Launch bounds, with the names of their functions.
     bounds: OnceCell<Vec<(String, Range<usize>)>>,
     pub(crate) words: OnceCell<HashSet<String>>,
@@ -81,6 +83,13 @@ pub struct Memory {
     parameters: RefCell<HashMap<usize, Option<Rc<[String]>>>>,
     /// Keyed by offset.
     pub(crate) counters: Answers<usize, CounterSyntax>,
+    /// Keyed by the number of the loop.
+    conditional_steps: RefCell<HashMap<usize, Rc<HashSet<String>>>>,
+    /// Whether the text declares a name.
+    declared: RefCell<HashMap<String, bool>>,
+    index: OnceCell<index::Index>,
+    /// What others keep with the text.
+    kept: RefCell<HashMap<TypeId, Rc<dyn Any>>>,
 }
 
 type Answers<Question, Answer> = RefCell<HashMap<Question, Rc<[Answer]>>>;

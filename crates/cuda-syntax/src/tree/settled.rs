@@ -37,7 +37,7 @@ impl SyntaxTree {
 
     fn definitions(&self, name: &str) -> impl Iterator<Item = Node<'_>> {
         let is_it = move |node: &Node<'_>| node.field(Field::Name).is_some_and(|own| self.slice(own) == name);
-        self.macro_definitions().iter().filter_map(|id| self.node(*id)).filter(is_it)
+        self.macro_definitions().filter(is_it)
     }
 
     /// The value of a macro that the text defines once, and never below an `#if`.

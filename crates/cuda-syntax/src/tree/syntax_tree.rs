@@ -111,7 +111,7 @@ impl SyntaxTree {
     }
 
     /// The node that a number identifies.
-    pub(super) fn node(&self, id: usize) -> Option<Node<'_>> {
+    pub fn node(&self, id: usize) -> Option<Node<'_>> {
         Node::of_id(self.nodes.as_ref()?, id)
     }
 

@@ -47,11 +47,9 @@ impl SyntaxTree {
 
     /// The first `volatile` member of a structure defined in the text.
     pub fn volatile_member(&self, type_name: &str) -> Option<String> {
-        let is_it = |node: &Node<'_>| {
-            matches!(node.kind(), Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier)
-                && node.field(Field::Name).is_some_and(|name| self.slice(name) == type_name)
-        };
-        let body = self.nodes().filter(is_it).find_map(|node| node.field(Field::Body))?;
+        let is_it = |node: &Node<'_>| node.field(Field::Name).is_some_and(|name| self.slice(name) == type_name);
+        let kinds = [Kind::StructSpecifier, Kind::ClassSpecifier, Kind::UnionSpecifier];
+        let body = self.nodes_of(&kinds).filter(is_it).find_map(|node| node.field(Field::Body))?;
         let mut members = body.children().filter(|member| member.kind() == Kind::FieldDeclaration);
         members.find_map(|member| self.volatile_name(member))
     }
