@@ -67,13 +67,13 @@ fn template(header: &str, source: &Path) -> Option<PathBuf> {
     let is_plain = !header.starts_with('/') && !header.split('/').any(|part| part == "..");
     let top = places::repository_of(source).filter(|_| is_plain)?;
     let name = header.rsplit('/').next()?;
-    let folders = source.ancestors().skip(1).take_while(|folder| folder.starts_with(&top));
+    let folders = source.ancestors().skip(1).take_while(|folder| folder.starts_with(top));
     let beside = |folder: &Path| {
         let inner = ["", "include", "src", "cmake"].map(|inner| folder.join(inner));
         inner.into_iter().flat_map(|inner| [header, name].map(|header| inner.join(format!("{header}.in"))))
     };
     let found = folders.flat_map(beside).find(|path| path.symlink_metadata().is_ok_and(|known| known.is_file()))?;
-    found.strip_prefix(&top).map(Path::to_path_buf).ok()
+    found.strip_prefix(top).map(Path::to_path_buf).ok()
 }
 
 /// The submodule without files that has the name of a header's folder: `third_party/glm` for `glm/glm.hpp`.
