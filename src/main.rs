@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::CommandFactory;
 
@@ -75,8 +75,12 @@ fn main() -> ExitCode {
         Some(Command::Diff(arguments)) => run_diff(&arguments, &cancel),
         Some(Command::Measure(arguments)) => run_measure(&arguments, &cancel),
         Some(Command::Explain(arguments)) => explain(&arguments),
-        Some(Command::Toolkit(arguments)) => cuda_toolkit::command::run(&arguments.command, None, &cancel)
-            .map_or_else(|error| toolkit_error(&error), |()| Exit::Clean),
+        Some(Command::Toolkit(arguments)) => {
+            let current: Vec<_> = std::env::current_dir().into_iter().collect();
+            let refuses = |folder: &Path| cache::refuse_toolkit(folder, &current, &cancel);
+            cuda_toolkit::command::run(&arguments.command, None, Some(&refuses), &cancel)
+                .map_or_else(|error| toolkit_error(&error), |()| Exit::Clean)
+        }
         Some(Command::Cache(arguments)) => run_cache(&arguments),
         Some(Command::Config(arguments)) => show_config(&arguments),
         Some(Command::Lsp(arguments)) => {
@@ -115,14 +119,21 @@ fn done(exit: Exit) -> ExitCode {
 /// Whether the run is over and its report is being written, maybe into a pipe that nobody empties.
 static IS_REPORTING: AtomicBool = AtomicBool::new(false);
 
+/// Time to end the compilers and to remove temporary files. The guardian does what is left.
+const TIME_TO_END: Duration = Duration::from_secs(10);
+
 /// The first Ctrl-C ends the compilers and then this process; the second ends it at once, as the first does where only the
-/// report is left.
+/// report is left, or where reading takes longer than that should.
 fn install_handler(cancel: &Arc<AtomicBool>) {
     let cancel = Arc::clone(cancel);
     let handler = move || {
         if cancel.swap(true, Ordering::Relaxed) || IS_REPORTING.load(Ordering::Relaxed) {
             std::process::exit(Exit::Interrupted as i32);
         }
+        std::thread::spawn(|| {
+            std::thread::sleep(TIME_TO_END);
+            std::process::exit(Exit::Interrupted as i32);
+        });
     };
     // Without a handler, the system's default for Ctrl-C still ends the process.
     drop(ctrlc::set_handler(handler));

@@ -39,7 +39,7 @@ use sought::{Headers, Sought};
 use times::Times;
 
 pub use cargo::CargoMemory;
-pub use place::{NotOurs, check_place};
+pub use place::{NotOurs, check_place, refuse_toolkit};
 pub use store::{Key, MAX_VARIABLE, Store, bytes_below, clear, limit, usage};
 
 /// Changed whenever entries of older versions of this tool must not be read.

@@ -41,23 +41,57 @@ pub fn check_place(named: &[PathBuf], cancel: &AtomicBool) -> Result<(), NotOurs
     let Some(cache) = cuda_toolkit::cache_root().ok().and_then(|root| std::path::absolute(root).ok()) else {
         return Ok(());
     };
+    let folders = folders_of(named);
+    check(&cache, &folders.iter().map(PathBuf::as_path).collect::<Vec<_>>(), cancel)
+}
+
+/// Why the toolkit in a folder is not used, which was found without being named: it comes with what is checked. `named` are the
+/// files and folders to be checked.
+pub fn refuse_toolkit(root: &Path, named: &[PathBuf], cancel: &AtomicBool) -> Option<String> {
+    let folders = folders_of(named);
+    let folders: Vec<PathBuf> = folders.iter().filter_map(|folder| std::fs::canonicalize(folder).ok()).collect();
+    let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+    // Others have repositories of toolkits elsewhere.
+    let is_asked = |repository: &Path| folders.iter().any(|folder| folder.starts_with(repository));
+    match check_among(root, &folders, is_asked, cancel).err()? {
+        NotOurs::Repository(_) => Some("it is a repository that is checked".to_string()),
+        NotOurs::Tracked { tracked, .. } => {
+            Some(format!("git tracks `{}`, which comes with what is checked", tracked.display()))
+        }
+        NotOurs::Unknown { reason, .. } => {
+            Some(format!("it lies in a repository that is checked, whose files are not known: {reason}"))
+        }
+    }
+}
+
+/// The folders of what is to be checked.
+fn folders_of(named: &[PathBuf]) -> Vec<PathBuf> {
     let folder = |path: &PathBuf| match path.is_dir() {
         true => path.clone(),
         false => path.parent().map_or(path.clone(), normalize),
     };
-    let folders: Vec<PathBuf> = named.iter().map(folder).collect();
-    check(&cache, &folders.iter().map(PathBuf::as_path).collect::<Vec<_>>(), cancel)
+    named.iter().map(folder).collect()
 }
 
 fn check(cache: &Path, folders: &[&Path], cancel: &AtomicBool) -> Result<(), NotOurs> {
+    check_among(cache, folders, |_| true, cancel)
+}
+
+/// Asks those repositories around a folder that are wanted.
+fn check_among(
+    cache: &Path,
+    folders: &[&Path],
+    is_asked: impl Fn(&Path) -> bool,
+    cancel: &AtomicBool,
+) -> Result<(), NotOurs> {
     // The name itself may be a link that git tracks, and what it leads to may be in the tree.
     let written = normalize(cache);
     let parent = written.parent().and_then(|parent| std::fs::canonicalize(parent).ok());
     let named = parent.zip(written.file_name()).map(|(parent, name)| parent.join(name));
     let places: BTreeSet<PathBuf> = named.into_iter().chain(std::fs::canonicalize(cache)).collect();
     for place in &places {
-        for repository in place.ancestors().filter(|folder| folder.join(GIT_FOLDER).exists()) {
-            match check_in(repository, place, cancel) {
+        for repository in place.ancestors().filter(|folder| folder.join(GIT_FOLDER).exists() && is_asked(folder)) {
+            match check_in(repository, place, is_checked(repository, folders), cancel) {
                 // Settings of the user's own that are kept in a repository of another kind.
                 Err(NotOurs::Unknown { .. }) if is_home_or_above(repository) && !is_checked(repository, folders) => {}
                 found => found?,
@@ -78,7 +112,8 @@ fn is_checked(repository: &Path, folders: &[&Path]) -> bool {
     folders.iter().filter_map(|folder| repository_of(folder)).any(|top| top == repository)
 }
 
-fn check_in(tree: &Path, place: &Path, cancel: &AtomicBool) -> Result<(), NotOurs> {
+/// An index that a variable names is that of the repository that is checked.
+fn check_in(tree: &Path, place: &Path, is_checked: bool, cancel: &AtomicBool) -> Result<(), NotOurs> {
     let below = place.strip_prefix(tree).unwrap_or(place);
     if below.as_os_str().is_empty() {
         return Err(NotOurs::Repository(place.to_path_buf()));
@@ -90,7 +125,8 @@ fn check_in(tree: &Path, place: &Path, cancel: &AtomicBool) -> Result<(), NotOur
     };
     // An entry above the folder is a submodule, or a link: git has no folders.
     let concerns = |path: &str| is_at_or_below(path, &below) || is_at_or_below(&below, path);
-    let tracked = git::tracked(tree, concerns, cancel).map_err(|error| unknown(error.to_string()))?;
+    let tracked = git::tracked_in_any(tree, concerns, is_checked, cancel);
+    let tracked = tracked.map_err(|error| unknown(error.to_string()))?;
     // An entry in the folder itself may be a submodule or a link in the place of one of the cache's own folders.
     let is_read = |path: &PathBuf| {
         let name = path.strip_prefix(place).ok().and_then(Path::to_str);

@@ -108,10 +108,7 @@ pub fn check_in(
 ) -> Result<Outcome, CheckError> {
     let talk = &Talk::new(arguments.quiet, arguments.verbose);
     if surroundings.recorded.is_none() {
-        let current = surroundings.current()?;
-        let named = arguments.paths.iter().chain(&arguments.manifest_path).map(|path| current.join(path));
-        let named: Vec<PathBuf> = named.chain([current.clone()]).collect();
-        cache::check_place(&named, cancel)?;
+        cache::check_place(&surroundings.named(arguments)?, cancel)?;
     }
     let since = Since::of(arguments, &surroundings, cancel, talk)?;
     let since = since.as_ref();

@@ -9,6 +9,7 @@ use cuda_toolkit::Toolkit;
 use super::CheckError;
 use super::artifacts::ArtifactSource;
 use super::revision::Revision;
+use crate::cli::CheckArgs;
 use crate::measure::Bench;
 
 /// The surroundings of a run, replaceable for tests and other callers; the default is this machine.
@@ -36,5 +37,15 @@ impl Surroundings<'_> {
     pub(super) fn current(&self) -> Result<PathBuf, CheckError> {
         let current = self.current_folder.map_or_else(std::env::current_dir, |folder| Ok(folder.to_path_buf()));
         current.map_err(CheckError::Folder)
+    }
+
+    /// The files and folders that a command line names, and the current folder.
+    ///
+    /// # Errors
+    /// As for [`Self::current`].
+    pub(super) fn named(&self, arguments: &CheckArgs) -> Result<Vec<PathBuf>, CheckError> {
+        let current = self.current()?;
+        let named = arguments.paths.iter().chain(&arguments.manifest_path).map(|path| current.join(path));
+        Ok(named.chain([current.clone()]).collect())
     }
 }

@@ -38,11 +38,14 @@ pub(super) fn toolkit_for(
 pub(super) fn select_toolkit(request: &Request<'_>, workspace: &Workspace) -> Result<Toolkit, ToolkitError> {
     let Request { arguments, cancel, talk, .. } = *request;
     let configured = workspace.files.iter().find_map(|file| file.config.toolkit.as_deref());
+    let named = request.surroundings.named(arguments).unwrap_or_default();
+    let refuses = |folder: &Path| cache::refuse_toolkit(folder, &named, cancel);
     let choice = cuda_toolkit::Request {
         choice: arguments.toolkit.as_deref(),
         configured,
         offline: arguments.offline,
         quiet: arguments.quiet,
+        refuses: Some(&refuses),
     };
     let selection = cuda_toolkit::select(choice, cancel)?;
     selection.notes.iter().for_each(|note| talk.note(note));

@@ -6,11 +6,14 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lmem_base::places;
 
 use super::own;
+
+/// The variable by which git is told of another index.
+pub(super) const VARIABLE: &str = "GIT_INDEX_FILE";
 
 /// Larger ones belong to trees of millions of files.
 const MAX_BYTES: u64 = 128 << 20;
@@ -36,10 +39,6 @@ const IS_EXTENDED: u16 = 1 << 14;
 /// The paths in the index of the repository whose `.git` is in `top`, relative to it; `None` if git has to be asked.
 /// Whether the repository is the folder's own must have been checked.
 pub(super) fn paths(top: &Path) -> Option<Vec<OsString>> {
-    // Hooks get an index of their own.
-    if std::env::var_os("GIT_INDEX_FILE").is_some() {
-        return None;
-    }
     let repository = own::leads_to(&top.join(".git"))?;
     let settings = places::read(&own::common(&repository).join("config"), MAX_SETTINGS_BYTES).ok()?;
     if String::from_utf8_lossy(&settings).to_ascii_lowercase().contains("objectformat") {
@@ -52,6 +51,11 @@ pub(super) fn paths(top: &Path) -> Option<Vec<OsString>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(Vec::new()),
         Err(_) => None,
     }
+}
+
+/// The index that git takes in place of the repository's: hooks get one of their own.
+pub(super) fn named(top: &Path) -> Option<PathBuf> {
+    std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(|name| top.join(name))
 }
 
 /// Whether a repository with commits has no index, so that nobody knows which of its files are there.

@@ -14,7 +14,7 @@ mod own;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -329,18 +329,63 @@ pub fn tracked(
 ) -> Result<BTreeSet<PathBuf>, GitError> {
     let top = top_of(folder)?;
     own::check(top).map_err(GitError::Refused)?;
+    let paths = match index::named(top) {
+        Some(_) => listed(top, true, cancel)?,
+        None => in_index(top, cancel)?,
+    };
+    Ok(wanted(top, &paths, is_wanted))
+}
+
+/// As [`tracked`], by the repository's own index, whatever variables of the environment say, and by the one that they name, if
+/// `is_named_too`.
+///
+/// # Errors
+/// As for [`tracked`], and where an index is missing.
+pub fn tracked_in_any(
+    folder: &Path,
+    is_wanted: impl Fn(&str) -> bool,
+    is_named_too: bool,
+    cancel: &AtomicBool,
+) -> Result<BTreeSet<PathBuf>, GitError> {
+    let top = top_of(folder)?;
+    own::check(top).map_err(GitError::Refused)?;
+    let mut paths = in_index(top, cancel)?;
+    match index::named(top).filter(|_| is_named_too) {
+        Some(named) if !named.is_file() => {
+            return Err(GitError::Refused(format!("`{}` names no index", index::VARIABLE)));
+        }
+        Some(_) => paths.extend(listed(top, true, cancel)?),
+        None => {}
+    }
+    Ok(wanted(top, &paths, is_wanted))
+}
+
+/// The paths in the repository's own index.
+fn in_index(top: &Path, cancel: &AtomicBool) -> Result<Vec<OsString>, GitError> {
     if index::is_lost(top) {
         return Err(GitError::Refused("the repository has no index".to_string()));
     }
-    let paths = match index::paths(top) {
-        Some(paths) => paths,
-        None => {
-            let list = Repository::at(top, cancel).map_err(GitError::Refused)?.ask(&["ls-files", "-z"], b"")?;
-            let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-            paths.map(|path| OsStr::from_bytes(path).to_os_string()).collect()
-        }
-    };
-    Ok(paths.iter().filter(|path| is_wanted(&path.to_string_lossy())).map(|path| top.join(path)).collect())
+    index::paths(top).map_or_else(|| listed(top, false, cancel), Ok)
+}
+
+/// The paths that git lists, by the index that a variable names, or by the repository's own.
+fn listed(top: &Path, is_named: bool, cancel: &AtomicBool) -> Result<Vec<OsString>, GitError> {
+    let repository = Repository::at(top, cancel).map_err(GitError::Refused)?;
+    let mut git = command(top, top, &repository.overrides).map_err(GitError::Refused)?;
+    if !is_named {
+        git.env_remove(index::VARIABLE).env_remove("GIT_COMMON_DIR");
+    }
+    let list = run(git.args(["ls-files", "-z"]), b"", cancel);
+    let list = list.map_err(|reason| match cancel.load(Ordering::Relaxed) {
+        true => GitError::Interrupted,
+        false => GitError::Refused(reason),
+    })?;
+    let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    Ok(paths.map(|path| OsStr::from_bytes(path).to_os_string()).collect())
+}
+
+fn wanted(top: &Path, paths: &[OsString], is_wanted: impl Fn(&str) -> bool) -> BTreeSet<PathBuf> {
+    paths.iter().filter(|path| is_wanted(&path.to_string_lossy())).map(|path| top.join(path)).collect()
 }
 
 /// The nearest folder around a folder that contains `.git`.

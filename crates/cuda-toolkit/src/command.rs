@@ -9,7 +9,7 @@ use clap::Subcommand;
 use lmem_base::version::VersionRequest;
 
 use super::environment::Environment;
-use super::{Component, Library, Request, Selection, Toolkit, ToolkitError, install, releases, select};
+use super::{Component, Library, Refuses, Request, Selection, Toolkit, ToolkitError, install, releases, select};
 
 #[derive(Debug, Subcommand)]
 pub enum ToolkitCommand {
@@ -48,11 +48,16 @@ pub enum ToolkitCommand {
 ///
 /// # Errors
 /// There is no such toolkit, it cannot be installed or removed, or `cancel` was set.
-pub fn run(command: &ToolkitCommand, configured: Option<&str>, cancel: &AtomicBool) -> Result<(), ToolkitError> {
+pub fn run(
+    command: &ToolkitCommand,
+    configured: Option<&str>,
+    refuses: Refuses<'_>,
+    cancel: &AtomicBool,
+) -> Result<(), ToolkitError> {
     let environment = &Environment::of_process();
     let cx = install::Context { environment, offline: false, quiet: false, unverified: true, cancel };
     match command {
-        ToolkitCommand::List => print(&list(&cx)),
+        ToolkitCommand::List => print(&list(&cx, refuses)),
         ToolkitCommand::Install { version, with, offline } => {
             let wanted = version.as_deref().map(str::parse::<VersionRequest>).transpose()?;
             let cx = install::Context { offline: *offline, ..cx };
@@ -65,7 +70,7 @@ pub fn run(command: &ToolkitCommand, configured: Option<&str>, cancel: &AtomicBo
             Ok(())
         }
         ToolkitCommand::Which { toolkit, offline } => {
-            let request = Request { choice: toolkit.as_deref(), configured, offline: *offline, quiet: false };
+            let request = Request { choice: toolkit.as_deref(), configured, offline: *offline, quiet: false, refuses };
             let Selection { toolkit, notes } = select::select(environment, request, cancel)?;
             notes.iter().for_each(|note| lmem_base::say::line(&format!("note: {note}")));
             print(&format!("{}\n", toolkit.root.display()))
@@ -79,8 +84,8 @@ pub fn run(command: &ToolkitCommand, configured: Option<&str>, cancel: &AtomicBo
 }
 
 /// Lists toolkits in the order in which a check prefers them, rejected places, and installable versions.
-fn list(cx: &install::Context<'_>) -> String {
-    let (found, refused) = select::all(cx);
+fn list(cx: &install::Context<'_>, refuses: Refuses<'_>) -> String {
+    let (found, refused) = select::all(cx, refuses);
     let mut text = String::new();
     for toolkit in &found {
         let _ = writeln!(text, "{}", line(toolkit));

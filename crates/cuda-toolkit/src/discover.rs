@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use lmem_base::version::{Version, VersionRequest};
 
 use super::environment::{Environment, is_executable};
-use super::{Component, Toolkit, process};
+use super::{Component, Refuses, Toolkit, process};
 
 /// A kind of place.
 pub(super) struct Source {
@@ -28,12 +28,14 @@ pub(super) struct Place {
     pub found: String,
     /// Whether an environment variable of the user names the folder.
     pub asked: bool,
+    /// Whether it is named as a toolkit, and not come upon.
+    pub is_chosen: bool,
 }
 
 impl Place {
     fn new(found: &str, root: &Path) -> Self {
         // What is not used because it is relative is said: who set it meant it.
-        Self { layout: Layout::of(root), found: found.to_owned(), asked: root.is_relative() }
+        Self { layout: Layout::of(root), found: found.to_owned(), asked: root.is_relative(), is_chosen: false }
     }
 
     pub fn described(&self) -> String {
@@ -87,7 +89,7 @@ fn of_variables(environment: &Environment) -> Source {
     for name in VARIABLES {
         let Some(folder) = environment.path(name) else { continue };
         if !places.iter().any(|place| place.layout.root == folder) {
-            places.push(Place { asked: true, ..Place::new(&format!("`{name}`"), &folder) });
+            places.push(Place { asked: true, is_chosen: true, ..Place::new(&format!("`{name}`"), &folder) });
         }
     }
     Source { name: "`CUDA_HOME`, `CUDA_PATH`".to_owned(), places, absent: "not set".to_owned() }
@@ -148,7 +150,7 @@ fn of_python(environment: &Environment) -> Source {
     }
     let places = layouts.into_iter().map(|layout| {
         let asked = layout.root.is_relative();
-        Place { layout, found: "Python packages".to_owned(), asked }
+        Place { layout, found: "Python packages".to_owned(), asked, is_chosen: false }
     });
     Source { name: "Python packages".to_owned(), places: places.collect(), absent: "none with `ptxas`".to_owned() }
 }
@@ -186,7 +188,20 @@ fn is_unified(folder: &Path) -> bool {
 /// Checks the toolkit in a folder made by the installer.
 pub(super) fn check_managed(root: &Path, cancel: &AtomicBool) -> Result<Toolkit, String> {
     let layout = Layout { python: true, ..Layout::of(root) };
-    check(&Place { layout, found: "managed".to_owned(), asked: false }, cancel)
+    check(&Place { layout, found: "managed".to_owned(), asked: false, is_chosen: true }, cancel)
+}
+
+/// As [`check`], for a place that may lie in a tree of strangers.
+pub(super) fn check_found(place: &Place, refuses: Refuses<'_>, cancel: &AtomicBool) -> Result<Toolkit, String> {
+    let Layout { root, libraries, .. } = &place.layout;
+    if let Some(refuses) = refuses.filter(|_| !place.is_chosen && root.is_absolute() && has_ptxas(root)) {
+        // Libraries are other packages, which run in a process of ours.
+        let folders = [root].into_iter().chain(libraries.iter().filter(|folder| folder.is_dir()));
+        if let Some(reason) = folders.map(PathBuf::as_path).find_map(refuses) {
+            return Err(reason);
+        }
+    }
+    check(place, cancel)
 }
 
 /// Checks that a place has a usable toolkit: ptxas runs and is recent enough.

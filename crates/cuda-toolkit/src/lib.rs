@@ -93,7 +93,7 @@ fn identity(path: &Path) -> String {
 }
 
 /// The requested toolkit, by source of the request, and the permissions.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Request<'a> {
     /// From the command line: a folder, a version or `managed`.
     pub choice: Option<&'a str>,
@@ -103,7 +103,12 @@ pub struct Request<'a> {
     pub offline: bool,
     /// Whether progress is hidden.
     pub quiet: bool,
+    pub refuses: Refuses<'a>,
 }
+
+/// Why the compilers in a folder are not started, if a tree of strangers may have brought them. It is asked for all places
+/// but those that the user names as a toolkit.
+pub type Refuses<'a> = Option<&'a dyn Fn(&Path) -> Option<String>>;
 
 /// The toolkit for a run, and notes on the choice.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use lmem_base::version::VersionRequest;
 
-use super::discover::{Layout, Place, check, python_packages, same_folder, sources};
+use super::discover::{Layout, Place, check, check_found, python_packages, same_folder, sources};
 use super::environment::Environment;
-use super::{Refused, Request, Selection, Toolkit, ToolkitError, install};
+use super::{Refused, Refuses, Request, Selection, Toolkit, ToolkitError, install};
 
 /// See [`super::select`].
 pub(super) fn select(
@@ -15,7 +15,7 @@ pub(super) fn select(
     request: Request<'_>,
     cancel: &AtomicBool,
 ) -> Result<Selection, ToolkitError> {
-    let Request { choice, configured, offline, quiet } = request;
+    let Request { choice, configured, offline, quiet, refuses } = request;
     let cx = install::Context { environment, offline, quiet, unverified: choice.is_some(), cancel };
     let pin = configured.map(Choice::pin).transpose()?;
     match (choice.map(Choice::parse).transpose()?, pin) {
@@ -24,17 +24,19 @@ pub(super) fn select(
             managed(&install::Context { unverified: false, ..cx }, Some(version))
         }
         (Some(Choice::Managed), _) | (None, Some(Choice::Managed)) => managed(&cx, None),
-        (Some(Choice::Version(version)), _) | (None, Some(Choice::Version(version))) => search(&cx, Some(version)),
-        (None, None | Some(Choice::Folder(_))) => search(&cx, None),
+        (Some(Choice::Version(version)), _) | (None, Some(Choice::Version(version))) => {
+            search(&cx, Some(version), refuses)
+        }
+        (None, None | Some(Choice::Folder(_))) => search(&cx, None, refuses),
     }
 }
 
 /// All working toolkits and all rejected places, for `cargo lmem toolkit list`.
-pub(super) fn all(cx: &install::Context<'_>) -> (Vec<Toolkit>, Vec<Refused>) {
+pub(super) fn all(cx: &install::Context<'_>, refuses: Refuses<'_>) -> (Vec<Toolkit>, Vec<Refused>) {
     let mut found: Vec<Toolkit> = Vec::new();
     let mut refused = Vec::new();
     for place in sources(cx.environment).into_iter().flat_map(|source| source.places) {
-        match check(&place, cx.cancel) {
+        match check_found(&place, refuses, cx.cancel) {
             Ok(toolkit) if found.iter().any(|known| same_folder(&known.root, &toolkit.root)) => {}
             Ok(toolkit) => found.push(toolkit),
             Err(reason) => refused.push(Refused { place: place.described(), reason }),
@@ -92,7 +94,7 @@ fn at_folder(cx: &install::Context<'_>, folder: &Path) -> Result<Selection, Tool
     layouts.extend(python_packages(folder));
     let mut first_reason = None;
     for layout in layouts {
-        let place = Place { layout, found: "`--toolkit`".to_owned(), asked: true };
+        let place = Place { layout, found: "`--toolkit`".to_owned(), asked: true, is_chosen: true };
         match check(&place, cx.cancel) {
             Ok(toolkit) => return Ok(Selection { notes: without_nvcc(&toolkit), toolkit }),
             Err(reason) => first_reason = first_reason.or(Some(reason)),
@@ -120,7 +122,11 @@ fn managed(cx: &install::Context<'_>, wanted: Option<VersionRequest>) -> Result<
 }
 
 /// The first toolkit that can compile `.cu` files; a managed toolkit is preferred to one that cannot.
-fn search(cx: &install::Context<'_>, wanted: Option<VersionRequest>) -> Result<Selection, ToolkitError> {
+fn search(
+    cx: &install::Context<'_>,
+    wanted: Option<VersionRequest>,
+    refuses: Refuses<'_>,
+) -> Result<Selection, ToolkitError> {
     let mut notes = Vec::new();
     let mut looked = Vec::new();
     let mut second_best = None;
@@ -129,7 +135,7 @@ fn search(cx: &install::Context<'_>, wanted: Option<VersionRequest>) -> Result<S
             looked.push(Refused { place: source.name, reason: source.absent });
         }
         for place in source.places {
-            let reason = match check(&place, cx.cancel) {
+            let reason = match check_found(&place, refuses, cx.cancel) {
                 Ok(toolkit) if wanted.is_some_and(|wanted| !wanted.allows(&toolkit.number)) => {
                     format!("it has CUDA {}", toolkit.number)
                 }
@@ -199,14 +205,14 @@ mod tests {
 
     /// The selected toolkit's folder below the machine's root, its origin, and the notes.
     fn found(machine: &Machine, choice: Option<&str>) -> (String, String, Vec<String>) {
-        let request = Request { choice, configured: None, offline: true, quiet: true };
+        let request = Request { choice, configured: None, offline: true, quiet: true, refuses: None };
         let selection = select(&machine.environment(), request, &AtomicBool::new(false)).unwrap();
         let root = machine.relative(&selection.toolkit.root);
         (root, selection.toolkit.found, selection.notes.iter().map(|note| machine.without_root(note)).collect())
     }
 
     fn error(machine: &Machine, choice: Option<&str>, configured: Option<&str>) -> ToolkitError {
-        let request = Request { choice, configured, offline: true, quiet: true };
+        let request = Request { choice, configured, offline: true, quiet: true, refuses: None };
         select(&machine.environment(), request, &AtomicBool::new(false)).unwrap_err()
     }
 
@@ -356,6 +362,25 @@ mod tests {
     }
 
     #[test]
+    fn what_a_tree_may_have_brought_is_not_started() {
+        let machine = Machine::new();
+        machine.toolkit("tree/cuda", "13.5.37").set("CUDA_HOME", "tree/cuda").set("HOME", "tree");
+        machine.toolkit("tree/bin", "13.5.36").set("CONDA_PREFIX", "tree/bin").set_path(&["tree/bin/bin"]);
+        machine.wheels("tree/.local/lib/python3.12/site-packages", "13.4.1").toolkit("usr/local/cuda", "12.4.131");
+        let tree = machine.path("tree");
+        let refuse = |folder: &Path| folder.starts_with(&tree).then(|| "it is of the tree".to_owned());
+        let select = |choice| {
+            let request = Request { choice, offline: true, refuses: Some(&refuse), ..Request::default() };
+            select(&machine.environment(), request, &AtomicBool::new(false)).map(|it| it.toolkit.number)
+        };
+        assert_eq!(select(None).unwrap(), "13.5.37", "it is named");
+        assert_eq!(select(Some("12.4")).unwrap(), "12.4.131");
+        for version in ["13.5.36", "13.4"] {
+            assert!(select(Some(version)).unwrap_err().to_string().contains("it is of the tree"), "{version}");
+        }
+    }
+
+    #[test]
     fn relative_places_are_refused() {
         for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CONDA_PREFIX"] {
             let machine = Machine::new();
@@ -363,7 +388,7 @@ mod tests {
             let mut environment = machine.environment();
             let relative = from_here(&machine.toolkit("t", "13.5.37").path("t"));
             environment.variables.insert(name.to_owned(), relative.into());
-            let request = Request { choice: None, configured: None, offline: true, quiet: true };
+            let request = Request { choice: None, configured: None, offline: true, quiet: true, refuses: None };
             let selection = select(&environment, request, &AtomicBool::new(false)).unwrap();
             assert_eq!(selection.toolkit.number, "12.4.131", "{name}");
             if name.starts_with("CUDA") {
@@ -398,7 +423,7 @@ mod tests {
         let machine = Machine::new();
         machine.toolkit("a", "12.4.131").managed("13.0.88").managed("13.5.37").set("CUDA_HOME", "a");
         let choose = |choice: Option<&str>, configured: Option<&str>| {
-            let request = Request { choice, configured, offline: true, quiet: true };
+            let request = Request { choice, configured, offline: true, quiet: true, refuses: None };
             select(&machine.environment(), request, &AtomicBool::new(false)).unwrap().toolkit.number
         };
         assert_eq!(choose(None, None), "12.4.131");

@@ -46,6 +46,11 @@ impl MappedText {
         &self.text
     }
 
+    /// Number of pieces that have a source.
+    pub fn pieces(&self) -> usize {
+        self.segments.len()
+    }
+
     /// Adds a piece. If `piece` and `source` have the same length, they correspond byte by byte; otherwise (`\n`,
     /// `\u{e9}`) the whole piece maps to the whole source range.
     pub fn push(&mut self, piece: &str, source: Span) {

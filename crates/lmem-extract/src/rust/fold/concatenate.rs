@@ -5,7 +5,7 @@ use syn::Expr;
 use lmem_unit::MappedText;
 
 use super::failure::of_part;
-use super::{Folded, Folder, MAX_CHOICES, MAX_TEXT, Texts, at_most};
+use super::{Folded, Folder, MAX_CHOICES, MAX_PIECES, MAX_TEXT, MAX_TEXT_OF_ALL, Texts, at_most};
 use crate::rust::fold::failure::Failure;
 use crate::rust::fold::frames::Frames;
 
@@ -33,35 +33,70 @@ impl Folder<'_, '_> {
                     text.text = longer;
                 }
             }
-            wholes = combined(wholes, &texts);
+            wholes = self.combined(wholes, &texts);
+            if all_failed(&wholes) {
+                break;
+            }
         }
         wholes
     }
-}
 
-/// Each text combined with each possible continuation.
-pub(super) fn combined(wholes: Texts, pieces: &Texts) -> Texts {
-    let mut found = Vec::new();
-    for whole in wholes {
-        for piece in pieces {
-            found.push(match (&whole, piece) {
-                (Err(failure), _) => Err(failure.clone()),
-                (_, Err(failure)) => Err(of_part(failure)),
-                (Ok(whole), Ok(piece)) if whole.text.as_str().len() + piece.text.as_str().len() > MAX_TEXT => {
-                    Err(Failure::made("its text is of unusual size"))
+    /// Each text combined with each possible continuation.
+    pub(super) fn combined(&mut self, mut wholes: Texts, pieces: &Texts) -> Texts {
+        // Most often there is one: a copy of the whole for each of its pieces would take the square of their number.
+        if let ([Ok(whole)], [Ok(piece)]) = (wholes.as_mut_slice(), pieces.as_slice()) {
+            return match self.make_room(&whole.text, &piece.text, 1) {
+                Ok(()) => {
+                    extend(whole, piece);
+                    wholes
                 }
-                (Ok(whole), Ok(piece)) => {
-                    let mut whole = whole.clone();
-                    whole.text.append(&piece.text);
-                    whole.origin = whole.origin.or_else(|| piece.origin.clone());
-                    whole.files.extend(piece.files.iter().cloned());
-                    Ok(whole)
+                Err(failure) => vec![Err(failure)],
+            };
+        }
+        let mut found = Vec::new();
+        for whole in wholes {
+            for piece in pieces {
+                found.push(match (&whole, piece) {
+                    (Err(failure), _) => Err(failure.clone()),
+                    (_, Err(failure)) => Err(of_part(failure)),
+                    (Ok(whole), Ok(piece)) => self.make_room(&whole.text, &piece.text, 1).map(|()| {
+                        self.made += whole.text.as_str().len();
+                        let mut whole = whole.clone();
+                        extend(&mut whole, piece);
+                        whole
+                    }),
+                });
+                if found.len() > MAX_CHOICES {
+                    return at_most(found);
                 }
-            });
-            if found.len() > MAX_CHOICES {
-                return at_most(found);
             }
         }
+        found
     }
-    found
+
+    /// Counts what is about to be added to a text, some times.
+    ///
+    /// # Errors
+    /// It is too much for one text, or for all texts of a run.
+    pub(super) fn make_room(&mut self, text: &MappedText, more: &MappedText, times: usize) -> Result<(), Failure> {
+        let bytes = more.as_str().len().saturating_mul(times);
+        let pieces = more.pieces().saturating_mul(times).saturating_add(text.pieces());
+        let length = bytes.saturating_add(text.as_str().len());
+        self.made = self.made.saturating_add(bytes);
+        match length > MAX_TEXT || pieces > MAX_PIECES || self.made > MAX_TEXT_OF_ALL {
+            true => Err(Failure::made("its text is of unusual size")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Whether no text is left that a piece could be added to.
+pub(super) fn all_failed(wholes: &Texts) -> bool {
+    wholes.iter().all(Result::is_err)
+}
+
+fn extend(whole: &mut Folded, piece: &Folded) {
+    whole.text.append(&piece.text);
+    whole.origin = whole.origin.take().or_else(|| piece.origin.clone());
+    whole.files.extend(piece.files.iter().cloned());
 }

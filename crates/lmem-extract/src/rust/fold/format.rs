@@ -6,7 +6,7 @@ use syn::Expr;
 
 use lmem_unit::MappedText;
 
-use super::concatenate::combined;
+use super::concatenate::all_failed;
 use super::failure::unknown;
 use super::{Folded, Folder, Texts, at_most, each};
 use crate::rust::fold::failure::Failure;
@@ -73,7 +73,10 @@ impl Folder<'_, '_> {
                         }
                     }
                 };
-                wholes = combined(wholes, &texts);
+                wholes = self.combined(wholes, &texts);
+                if all_failed(&wholes) {
+                    break;
+                }
             }
             found.extend(wholes);
         }

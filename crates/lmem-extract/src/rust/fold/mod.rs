@@ -51,8 +51,14 @@ const MAX_WORK_OF_NAME: usize = 400;
 /// Maximum number of possible texts of one expression.
 const MAX_CHOICES: usize = 32;
 
-/// Far larger than any kernel; repeated `include_str!` of one file must not fill the memory.
-const MAX_TEXT: usize = 64 << 20;
+/// Bytes of a text that is put together. Far larger than any kernel; a text that is copied into itself must not fill the memory.
+const MAX_TEXT: usize = 16 << 20;
+
+/// Pieces of a text that is put together: each escape in a literal is one, and takes more memory than its character.
+const MAX_PIECES: usize = 1 << 20;
+
+/// Bytes that are copied to put texts together, in a run.
+const MAX_TEXT_OF_ALL: usize = 512 << 20;
 
 /// Folds expressions, and records the literals that they use.
 pub(super) struct Folder<'c, 'w> {
@@ -76,6 +82,8 @@ pub(super) struct Folder<'c, 'w> {
     allowance: usize,
     work: usize,
     work_of_all: usize,
+    /// Bytes copied into texts that are put together, for all calls.
+    made: usize,
 }
 
 /// A folded text and its origin.
@@ -121,6 +129,7 @@ impl<'c, 'w> Folder<'c, 'w> {
             allowance: MAX_WORK,
             work: 0,
             work_of_all: 0,
+            made: 0,
         }
     }
 

@@ -5,7 +5,7 @@ use syn::{Expr, ExprMethodCall};
 use lmem_unit::MappedText;
 
 use super::failure::of_part;
-use super::{Folded, Folder, MAX_CHOICES, MAX_TEXT, Texts, at_most, each, only};
+use super::{Folded, Folder, MAX_CHOICES, Texts, at_most, each, only};
 use crate::rust::fold::failure::Failure;
 use crate::rust::fold::frames::Frames;
 
@@ -70,7 +70,11 @@ impl Folder<'_, '_> {
                 found.push(match (text, from, to) {
                     (Err(failure), ..) => Err(failure.clone()),
                     (_, Err(failure), _) | (_, _, Err(failure)) => Err(of_part(failure)),
-                    (Ok(text), Ok(from), Ok(to)) => replace(text, from.text.as_str(), to, count),
+                    (Ok(text), Ok(from), Ok(to)) => {
+                        let from = from.text.as_str();
+                        let times = text.text.as_str().matches(from).take(count.unwrap_or(usize::MAX)).count();
+                        self.make_room(&text.text, &to.text, times).map(|()| replace(text, from, to, count))
+                    }
                 });
                 if found.len() > MAX_CHOICES {
                     return at_most(found);
@@ -81,7 +85,7 @@ impl Folder<'_, '_> {
     }
 }
 
-fn replace(text: &Folded, from: &str, to: &Folded, count: Option<usize>) -> Result<Folded, Failure> {
+fn replace(text: &Folded, from: &str, to: &Folded, count: Option<usize>) -> Folded {
     let mut whole = Folded { text: MappedText::default(), ..text.clone() };
     let old = text.text.as_str();
     let mut end = 0;
@@ -89,11 +93,8 @@ fn replace(text: &Folded, from: &str, to: &Folded, count: Option<usize>) -> Resu
         whole.text.append(&text.text.slice(end..at));
         whole.text.append(&to.text);
         end = at + from.len();
-        if whole.text.as_str().len() > MAX_TEXT {
-            return Err(Failure::made("its text is of unusual size"));
-        }
     }
     whole.text.append(&text.text.slice(end..old.len()));
     whole.files.extend(to.files.iter().cloned());
-    Ok(whole)
+    whole
 }
