@@ -26,7 +26,15 @@ pub struct Early<'a> {
     patience: Duration,
     /// The units in order of their jobs, each with the indices of its jobs, until its findings are shown.
     units: Mutex<Vec<Vec<usize>>>,
+    /// Until then, nothing is shown: of many units, looking at all takes long.
+    rest: Mutex<Instant>,
 }
+
+/// More units than this are not looked at each time that one is finished.
+const MANY: usize = 1000;
+
+/// A look at all units takes at most this part of the time.
+const PART: u32 = 50;
 
 impl<'a> Early<'a> {
     /// `None` where the lines would not be those of the report, or would be read by a program.
@@ -45,7 +53,15 @@ impl<'a> Early<'a> {
                 None => units.push(vec![index]),
             }
         }
-        Self { jobs, arguments, workspace, start: Instant::now(), patience, units: Mutex::new(units) }
+        Self {
+            jobs,
+            arguments,
+            workspace,
+            start: Instant::now(),
+            patience,
+            units: Mutex::new(units),
+            rest: Mutex::new(Instant::now()),
+        }
     }
 
     /// The lines of units that are finished and not yet shown; none before the reader's patience is over.
@@ -53,10 +69,18 @@ impl<'a> Early<'a> {
         if self.start.elapsed() < self.patience {
             return Vec::new();
         }
+        let Ok(mut rest) = self.rest.lock() else { return Vec::new() };
+        let begin = Instant::now();
+        if begin < *rest {
+            return Vec::new();
+        }
         let Ok(mut units) = self.units.lock() else { return Vec::new() };
         let is_done = |unit: &Vec<usize>| unit.iter().all(|index| reports.get(*index).is_some_and(Option::is_some));
         let done: Vec<Vec<usize>> = units.extract_if(.., |unit| is_done(unit)).collect();
-        drop(units);
+        if units.len() > MANY {
+            *rest = begin + begin.elapsed() * PART;
+        }
+        drop((units, rest));
         done.iter().flat_map(|unit| self.lines_of(unit, reports)).collect()
     }
 

@@ -13,7 +13,7 @@ use lmem_base::diagnostic::{Code, Diagnostic, Help, Report, Severity, SinceTally
 use lmem_base::gpu::Arch;
 use lmem_base::source::{has_ending, normalize};
 use lmem_base::words::plural;
-use lmem_project::discover::{DiscoverError, Workspace};
+use lmem_project::discover::{DiscoverError, NotChecked, Unchecked, Workspace};
 
 use super::hidden::{self, Checked};
 use super::jobs::Job;
@@ -268,6 +268,9 @@ impl Since {
         tally.forget_gone(|entry| unknown.contains(&entry.file));
         let has_failed = failing.len() > never_compiled.len();
         report.diagnostics.retain(|diagnostic| self.is_new_remark(diagnostic, &remarks, has_failed));
+        report
+            .diagnostics
+            .extend(self.other_submodules(&report.diagnostics, workspace).into_iter().filter_map(leveled));
         let dropped: Vec<&String> =
             asked_then.iter().filter(|name| !asked_now.is_empty() && !asked_now.contains(name)).collect();
         let checked = Checked { left_out: &left_out, dropped: &dropped, is_silent, compiled };
@@ -287,6 +290,25 @@ impl Since {
         report.summary.failed_units = report.summary.failed_units.saturating_sub(never_compiled.len());
         report.count_findings();
         Ok(Judged { never_compiled, is_known })
+    }
+
+    /// A warning for submodules that are not checked, and of which the change takes another commit: it brings sources that nobody
+    /// looked at, though the revision has that warning, too.
+    fn other_submodules(&self, said: &[Diagnostic], workspace: &Workspace) -> Vec<Diagnostic> {
+        let of_submodules = Unchecked::Submodule.what();
+        if said.iter().any(|known| known.message.ends_with(of_submodules)) {
+            return Vec::new();
+        }
+        let is_redirected = |path: &Path| {
+            let own = self.own(path);
+            own.strip_prefix(&self.old.top)
+                .ok()
+                .and_then(Path::to_str)
+                .is_some_and(|it| self.changes.redirected.contains(it))
+        };
+        let submodules = workspace.not_checked.iter().filter(|unchecked| unchecked.why == Unchecked::Submodule);
+        let redirected: Vec<NotChecked> = submodules.filter(|it| is_redirected(&it.path)).cloned().collect();
+        not_analysed::not_checked(&redirected, workspace)
     }
 
     /// The sources that the settings of the revision check, and those of now do not, though they are still there.

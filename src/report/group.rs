@@ -18,10 +18,18 @@ const MAX_LABELS: usize = 6;
 /// The diagnostics in order, with each group at the position of its first member.
 pub(super) fn by_cause<'d>(diagnostics: &'d [Diagnostic]) -> Vec<Cow<'d, Diagnostic>> {
     let mut groups: Vec<Vec<&'d Diagnostic>> = Vec::new();
+    // Those that others may join: there may be a failure, which has no cause, for each of 100,000 compile commands.
+    let mut open: Vec<usize> = Vec::new();
     for diagnostic in diagnostics {
-        match groups.iter_mut().find(|group| group.iter().any(|known| have_one_cause(known, diagnostic))) {
-            Some(group) => group.push(diagnostic),
-            None => groups.push(vec![diagnostic]),
+        let may_join = diagnostic.evidence.as_ref().is_some_and(|evidence| evidence.cause.is_some())
+            || !diagnostic.suggestions.is_empty();
+        let is_of = |group: &&usize| groups[**group].iter().any(|known| have_one_cause(known, diagnostic));
+        match open.iter().take_while(|_| may_join).find(is_of).copied() {
+            Some(group) => groups[group].push(diagnostic),
+            None => {
+                open.extend(may_join.then_some(groups.len()));
+                groups.push(vec![diagnostic]);
+            }
         }
     }
     let shown = |mut group: Vec<&'d Diagnostic>| {
