@@ -6,13 +6,15 @@
 use std::borrow::Cow;
 
 /// Whether a character acts on a terminal, reorders text, or is not seen: an invisible character makes two names look
-/// alike. These are the control characters, and those that Unicode calls default ignorable, bidirectional controls, and
-/// separators of lines.
+/// alike. These are the control characters, and those that Unicode calls default ignorable, bidirectional controls, separators
+/// of lines, signs that are blank or join others (Braille, Khitan, hieroglyphs, shorthand), marks that enclose the letter before
+/// them, and characters of private use, which each font shows as it likes.
 pub fn is_active(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{180b}'..='\u{180f}' | '\u{20dd}'..='\u{20e0}' | '\u{20e2}'..='\u{20e4}' | '\u{2800}' | '\u{e000}'..='\u{f8ff}'
+            | '\u{16fe4}' | '\u{13430}'..='\u{1345f}' | '\u{f0000}'..='\u{10ffff}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
@@ -91,8 +93,22 @@ mod tests {
     #[test]
     fn names_are_one_line() {
         assert_eq!(name("a\n::error::b\t\u{202e}c é"), "a\u{fffd}::error::b\u{fffd}\u{fffd}c é");
-        for invisible in ['\u{200b}', '\u{200d}', '\u{2028}', '\u{2029}', '\u{feff}', '\u{2066}', '\u{ad}', '\u{e0041}']
-        {
+        for invisible in [
+            '\u{200b}',
+            '\u{200d}',
+            '\u{2028}',
+            '\u{2029}',
+            '\u{feff}',
+            '\u{2066}',
+            '\u{ad}',
+            '\u{e0041}',
+            '\u{2800}',
+            '\u{16fe4}',
+            '\u{13430}',
+            '\u{e000}',
+            '\u{20dd}',
+            '\u{f0000}',
+        ] {
             assert_eq!(name(&format!("k{invisible}.cu")), "k\u{fffd}.cu");
         }
     }

@@ -333,6 +333,7 @@ mod tests {
             "clang++ -x cuda -imacros e.h k.cpp",
             "clang++ -x cuda -cxx-isystem inc k.cpp",
             "nvcc -x cu @none.rsp k.cpp",
+            "nvcc -x cu -Xcompiler -fsanitize=address k.cpp",
         ] {
             assert!(unreadable(&format!("[{}]", command(words))), "{words}");
         }
@@ -342,7 +343,6 @@ mod tests {
             "env A=b nvcc-13 -x cu k.cpp",
             "clang++ @o.rsp k.cpp",
             "clang++ -Xclang -x -Xclang c++ k.cpp",
-            "nvcc -x cu -Xcompiler -fsanitize=address k.cpp",
             "clang++ --language cuda k.cpp",
         ] {
             assert!(!unreadable(&format!("[{}]", command(words))), "{words}");

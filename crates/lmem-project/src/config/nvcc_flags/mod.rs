@@ -287,8 +287,25 @@ pub fn allowed(flags: &[String], folder: &Path) -> (Vec<String>, Vec<String>) {
 /// other code is checked than is built.
 pub fn may_change_text(flag: &str) -> bool {
     const NAMES: [&str; 5] = ["define-macro", "undefine-macro", "pre-include", "system-include", "working-directory"];
-    const BEGINNINGS: [&str; 12] =
-        ["I", "D", "U", "i", "x", "Wp", "Xpreprocessor", "nostdinc", "undef", "sysroot", "options-file", "optf"];
+    // The front end and the optimizer of device code take anything; a sanitizer defines a macro.
+    const BEGINNINGS: [&str; 16] = [
+        "I",
+        "D",
+        "U",
+        "i",
+        "x",
+        "Wp",
+        "Xpreprocessor",
+        "nostdinc",
+        "undef",
+        "sysroot",
+        "options-file",
+        "optf",
+        "Xcicc",
+        "Xnvvm",
+        "fsanitize",
+        "specs",
+    ];
     let parts = flag.split([' ', ',', '=', '"', '\'']);
     let of_option = |bare: &str| NAMES.contains(&bare) || BEGINNINGS.iter().any(|name| bare.starts_with(name));
     let bare = |part: &str| part.strip_prefix("--").or_else(|| part.strip_prefix('-')).is_some_and(of_option);

@@ -125,12 +125,14 @@ fn what_changes_the_text_is_told_from_what_does_not() {
         "-iquote inc",
         "-nostdinc",
         "--pre-include e.h",
+        "-Xcicc=-O0",
+        "-Xnvvm -O0",
+        "-Xcompiler=-fsanitize=address",
     ] {
         assert!(may_change_text(flag), "{flag}");
     }
     for flag in [
         "-ccbin ./evil",
-        "-Xcompiler=-fsanitize=address",
         "-Xcudafe=--diag_suppress=1",
         "-Xfatbin -compress-all",
         "-rdynamic",
