@@ -333,7 +333,6 @@ mod tests {
             "clang++ -x cuda -imacros e.h k.cpp",
             "clang++ -x cuda -cxx-isystem inc k.cpp",
             "nvcc -x cu @none.rsp k.cpp",
-            "nvcc -x cu -Xcompiler -fsanitize=address k.cpp",
         ] {
             assert!(unreadable(&format!("[{}]", command(words))), "{words}");
         }

@@ -287,8 +287,8 @@ pub fn allowed(flags: &[String], folder: &Path) -> (Vec<String>, Vec<String>) {
 /// other code is checked than is built.
 pub fn may_change_text(flag: &str) -> bool {
     const NAMES: [&str; 5] = ["define-macro", "undefine-macro", "pre-include", "system-include", "working-directory"];
-    // The front end and the optimizer of device code take anything; a sanitizer defines a macro.
-    const BEGINNINGS: [&str; 16] = [
+    // The front end and the optimizer of device code take anything.
+    const BEGINNINGS: [&str; 15] = [
         "I",
         "D",
         "U",
@@ -303,7 +303,6 @@ pub fn may_change_text(flag: &str) -> bool {
         "optf",
         "Xcicc",
         "Xnvvm",
-        "fsanitize",
         "specs",
     ];
     let parts = flag.split([' ', ',', '=', '"', '\'']);
