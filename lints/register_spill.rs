@@ -233,7 +233,7 @@ fn allowed(gpu: &Gpu, needed: Option<u32>) -> Option<u32> {
 /// Whether ptxas is likely to do without spills: with a limit it orders instructions so that fewer values are live. A
 /// kernel that takes 84 registers without a limit did not spill with 80.
 fn is_close(registers: u32, needed: u32) -> bool {
-    registers + registers / 8 >= needed
+    registers.saturating_add(registers / 8) >= needed
 }
 
 /// The threads of launch bounds under which ptxas spills although it leaves registers unused, and the registers that
@@ -248,7 +248,8 @@ fn unused(cx: &LintContext<'_>) -> Option<(u32, u32)> {
     let threads = function.max_thread_count().filter(|_| is_only)?;
     let allowed = cx.arch.gpu().registers_for(threads, 1);
     let wanted = cx.frame.unlimited.as_ref()?.registers;
-    (cx.frame.usage.registers + cx.arch.gpu().register_step() <= allowed.min(wanted)).then_some((threads, allowed))
+    (cx.frame.usage.registers.saturating_add(cx.arch.gpu().register_step()) <= allowed.min(wanted))
+        .then_some((threads, allowed))
 }
 
 /// `used` is `None` if the headline has the registers.
@@ -322,7 +323,7 @@ fn pressure(gpu: &Gpu, limit: &Limit, frame: &KernelFrame) -> String {
 /// registers of kernels alone.
 fn leaves_unused(gpu: &Gpu, limit: &Limit, frame: &KernelFrame) -> bool {
     frame.is_entry
-        && frame.usage.registers + gpu.register_step() <= limit.registers
+        && frame.usage.registers.saturating_add(gpu.register_step()) <= limit.registers
         && frame.unlimited.as_ref().is_none_or(|usage| usage.spilled() == 0 || usage.registers < limit.registers)
 }
 
