@@ -193,8 +193,9 @@ fn is_pure_function(tree: &SyntaxTree, called: Node<'_>) -> bool {
     let name = last_name(text);
     let is_float = name.strip_suffix('f').is_some_and(|name| PURE.contains(&name));
     let is_free = matches!(called.kind(), Kind::Identifier | Kind::QualifiedIdentifier | Kind::TemplateFunction);
-    // A function that the user defines under such a name may have side effects.
+    // A function that the user defines under such a name may have side effects, and so may a macro.
     is_free
+        && tree.compiled().is_verbatim(&called.byte_range())
         && (PURE.contains(&name) || is_float || PURE_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
         && parameters(tree, name).is_empty()
         && !tree.is_declared_beside(name)

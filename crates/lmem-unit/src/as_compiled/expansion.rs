@@ -43,6 +43,9 @@ const VALUE_WORDS: [&str; 24] = [
     "nullptr",
 ];
 
+/// Members of `threadIdx`, among the names in values; a variable may have such a name, too.
+const DIMENSIONS: [&str; 3] = ["x", "y", "z"];
+
 /// Functions of CUDA that macros call, which depend on their arguments alone.
 const FUNCTIONS: [&str; 18] = [
     "__fmaf_rn",
@@ -83,7 +86,13 @@ impl Expansion {
             return Self::Other;
         }
         match arguments.is_empty() {
-            true if is_expression(compiled, &is_known) && !has_condition(compiled) && is_atom(compiled) => Self::Value,
+            true if is_expression(compiled, &is_known)
+                && !has_condition(compiled)
+                && !has_bare_dimension(compiled)
+                && is_atom(compiled) =>
+            {
+                Self::Value
+            }
             false if arguments.starts_with('(') && is_inert(&own[..name], arguments, compiled) => Self::Expression,
             _ => Self::Other,
         }
@@ -127,6 +136,18 @@ pub fn is_unroll_pragma(compiled: &str) -> bool {
     let inner = argument.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(argument).trim();
     let is_word = inner.bytes().all(crate::as_compiled::tokens::is_word);
     is_word && !matches!(inner, "return" | "break" | "continue" | "else" | "do" | "try" | "throw")
+}
+
+/// Whether a text has a variable `x`, `y` or `z`: no member.
+fn has_bare_dimension(compiled: &str) -> bool {
+    let words: Vec<&str> = tokens(compiled).into_iter().map(|token| &compiled[token.range]).collect();
+    DIMENSIONS.iter().any(|name| has_variable(&words, name))
+}
+
+/// Whether words name a variable: `k`, and not `s.k`.
+fn has_variable(words: &[&str], name: &str) -> bool {
+    let is_member = |at: usize| at.checked_sub(1).is_some_and(|before| matches!(words[before], "." | "->"));
+    words.iter().enumerate().any(|(at, word)| *word == name && !is_member(at))
 }
 
 fn is_known(word: &str) -> bool {
@@ -201,6 +222,10 @@ fn is_inert(name: &str, arguments: &str, compiled: &str) -> bool {
     let is_called =
         |(at, word): (usize, &&str)| !is_function(word) || own.contains(word) || became.get(at + 1) == Some(&"(");
     let are_called = became.iter().enumerate().all(is_called);
+    // `s.k` in an argument gives no variable `k`.
+    let is_given = |word: &&str| !has_variable(&became, word) || has_variable(&own, word);
+    let named = own.iter().filter(|word| !is_known(word));
+    let are_given = named.chain(&DIMENSIONS).all(is_given);
     let is_word = |word: &&&str| word.bytes().next().is_some_and(crate::as_compiled::tokens::is_word);
     let reads_memory = own.iter().any(|word| matches!(*word, "[" | "*" | "->" | "."));
     // `f(x)` in an argument may have side effects, and `*` and `&` in it may be other operators.
@@ -209,6 +234,7 @@ fn is_inert(name: &str, arguments: &str, compiled: &str) -> bool {
         && is_expression(compiled, &is_name)
         && is_atom(compiled)
         && are_called
+        && are_given
         && own.iter().filter(is_word).all(|word| became.contains(word))
         && !has_calls
         && !(has_condition(compiled) && reads_memory)
@@ -263,6 +289,13 @@ mod tests {
             ("UNROLL_IF", "_Pragma ( \"unroll\" ) if ( \"n\" )", Expansion::Other),
             ("UNROLL_END", "# pragma unroll return", Expansion::Other),
             ("UNROLL_STEP", "# pragma unroll 4 i ++ ;", Expansion::Other),
+            ("CUR", "( x )", Expansion::Other),
+            ("CUR", "( 2 * x + threadIdx . x )", Expansion::Other),
+            ("AT(i, n)", "( ( i ) * x + ( n ) )", Expansion::Other),
+            ("AT(threadIdx.x, n)", "( ( threadIdx . x ) * x + ( n ) )", Expansion::Other),
+            ("AT(x, n)", "( ( x ) * 4 + threadIdx . x + ( n ) )", Expansion::Expression),
+            ("AT(s.k, n)", "( ( s . k ) * 4 + ( n ) )", Expansion::Expression),
+            ("AT(s.k, n)", "( ( s . k ) * k + ( n ) )", Expansion::Other),
             ("TWICE(f(x))", "( f ( x ) + f ( x ) )", Expansion::Other),
             ("SUM(i++)", "( i ++ )", Expansion::Other),
             ("PAIR(x)", "x , n", Expansion::Other),
