@@ -139,8 +139,7 @@ fn definitions<'t>(tree: &'t SyntaxTree, name: &str) -> Vec<Node<'t>> {
 }
 
 fn is_of_toolkit(tree: &SyntaxTree, name: &str) -> bool {
-    let is_declared =
-        || tree.macro_definitions().any(|node| node.field(Field::Name).is_some_and(|it| tree.slice(it) == name));
+    let is_declared = || tree.macros_named(name).next().is_some();
     let is_named = name.starts_with("__") || RETURNING.iter().any(|prefix| name.starts_with(prefix));
     (is_named || types::size_of(name).is_some()) && !is_declared()
 }

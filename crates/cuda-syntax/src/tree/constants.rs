@@ -251,7 +251,7 @@ fn words_of(expression: &str) -> impl Iterator<Item = &str> {
 }
 
 /// `4` for `{4}`
-fn unbraced(text: &str) -> &str {
+pub(super) fn unbraced(text: &str) -> &str {
     let text = text.trim();
     text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text).trim()
 }

@@ -22,8 +22,7 @@ impl SyntaxTree {
         let words = self.text().get(head.clone()).filter(|head| !head.contains(keyword))?;
         let is_upper = |word: &&str| word.chars().all(|c| !c.is_lowercase()) && word.chars().any(char::is_alphabetic);
         let mut found = identifiers(words).filter(is_upper).filter_map(|word| {
-            let is_it = |node: &Node<'_>| node.field(Field::Name).is_some_and(|name| self.slice(name) == word);
-            let mut own = self.macro_definitions().filter(is_it);
+            let mut own = self.macros_named(word);
             let definition = own.next().filter(|_| own.next().is_none())?;
             let is_unconditional = definition.parent().is_some_and(|it| it.kind() == Kind::TranslationUnit);
             let is_plain = definition.kind() == Kind::PreprocDef && is_unconditional;
@@ -34,6 +33,12 @@ impl SyntaxTree {
             Some(HeadMacro { attribute, is_sole })
         });
         found.next().filter(|_| found.next().is_none())
+    }
+
+    /// The directives that define a macro.
+    pub fn macros_named<'t>(&'t self, name: &'t str) -> impl Iterator<Item = Node<'t>> {
+        let is_it = move |node: &Node<'_>| node.field(Field::Name).is_some_and(|own| self.slice(own) == name);
+        self.macro_definitions().filter(is_it)
     }
 
     /// The nodes that define macros. Each object asks for the function around it, and with that for these.

@@ -4,7 +4,9 @@
 //! architecture. An edit that writes a number in place of a name must not rest on one of them.
 
 use crate::ast::{Field, Kind, Node};
+use crate::constant::{self, integer::Value};
 use crate::identifiers::identifiers;
+use crate::tree::constants::unbraced;
 use crate::tree::syntax_tree::SyntaxTree;
 
 /// Constants that are defined by others, at most.
@@ -13,36 +15,29 @@ const MAX_DEPTH: usize = 8;
 impl SyntaxTree {
     /// The value of an expression, if it is the same however the file is compiled.
     pub fn settled_value_of(&self, node: Node<'_>) -> Option<i64> {
-        let text = self.slice(node);
-        // Else a macro that this text does not define stands for a part of it.
-        let is_of_text = self.compiled().is_verbatim(&node.byte_range())
-            || identifiers(text).any(|name| self.only_definition(name).is_some());
-        let is_settled = is_of_text && self.is_settled(text, node.start_byte(), MAX_DEPTH);
-        self.value_of(node).filter(|_| is_settled)
+        let settled = self.settled_value(self.slice(node), node.start_byte(), MAX_DEPTH)?.as_i64()?;
+        self.value_of(node).filter(|value| *value == settled)
     }
 
-    /// Whether all names of an expression stand for the same in all compilations: macros that this text defines once and
-    /// under no condition, and constants of such.
-    fn is_settled(&self, expression: &str, at: usize, depth: usize) -> bool {
-        let Some(depth) = depth.checked_sub(1) else { return false };
-        let names = identifiers(expression).filter(|word| !word.starts_with(|c: char| c.is_ascii_digit()));
-        names.into_iter().all(|name| {
-            let is_macro = self.compiled().expansions(self.text(), name).next().is_some();
-            match is_macro || self.definitions(name).next().is_some() {
-                true => self.only_definition(name).is_some_and(|value| self.is_settled(value, at, depth)),
-                false => self.is_settled_constant(name, at, depth),
-            }
-        })
+    /// The value of a text whose names all stand for the same in all compilations.
+    fn settled_value(&self, text: &str, at: usize, depth: usize) -> Option<Value> {
+        let depth = depth.checked_sub(1)?;
+        constant::evaluate(unbraced(text), &|name| self.settled_value_of_name(name, at, depth))
     }
 
-    fn definitions(&self, name: &str) -> impl Iterator<Item = Node<'_>> {
-        let is_it = move |node: &Node<'_>| node.field(Field::Name).is_some_and(|own| self.slice(own) == name);
-        self.macro_definitions().filter(is_it)
+    fn settled_value_of_name(&self, name: &str, at: usize, depth: usize) -> Option<Value> {
+        let is_macro = self.compiled().expansions(self.text(), name).next().is_some();
+        if is_macro || self.macros_named(name).next().is_some() {
+            return self.settled_value(self.only_definition(name)?, at, depth);
+        }
+        let (start, end) = self.constant_initializer(name, at)?;
+        let is_conditional = self.node_at(start).is_none_or(|node| self.is_conditional(node));
+        self.settled_value(self.text().get(start..end).filter(|_| !is_conditional)?, start, depth)
     }
 
     /// The value of a macro that the text defines once, and never below an `#if`.
     fn only_definition(&self, name: &str) -> Option<&str> {
-        let mut own = self.definitions(name);
+        let mut own = self.macros_named(name);
         let definition = own.next().filter(|_| own.next().is_none())?;
         let is_plain = definition.kind() == Kind::PreprocDef && !self.is_conditional(definition);
         let is_undefined = self.text().lines().any(|line| {
@@ -50,14 +45,6 @@ impl SyntaxTree {
             rest.is_some_and(|rest| !rest.starts_with("define") && identifiers(rest).any(|word| word == name))
         });
         definition.field(Field::Value).filter(|_| is_plain && !is_undefined).map(|value| self.slice(value))
-    }
-
-    /// Whether a name is a constant of this text whose initializer is settled, or no constant of it at all: a type, or a
-    /// name that has no value.
-    fn is_settled_constant(&self, name: &str, at: usize, depth: usize) -> bool {
-        let Some((start, end)) = self.constant_initializer(name, at) else { return true };
-        let is_conditional = self.node_at(start).is_none_or(|node| self.is_conditional(node));
-        !is_conditional && self.text().get(start..end).is_some_and(|value| self.is_settled(value, start, depth))
     }
 
     /// Whether a node stands below an `#if`. The guard of a header is no condition of its values.
@@ -94,14 +81,28 @@ mod tests {
         assert_eq!(value("#define M 16\n#define N (2 * M)", "N"), Some(32));
         assert_eq!(value("constexpr int N = 32;", "N"), Some(32));
         assert_eq!(value("#define M 16\nconstexpr int N = 2 * M;", "N + 1"), Some(33));
+        assert_eq!(value("constexpr unsigned N{8u};", "N"), Some(8));
+    }
+
+    fn is_settled(text: &str) -> bool {
+        SyntaxTree::example("a.cuh", text).settled_value("N", text.len(), MAX_DEPTH).is_some()
     }
 
     #[test]
     fn the_guard_of_a_header_is_no_condition() {
-        let is_settled = |text: &str| SyntaxTree::example("a.cuh", text).is_settled("N", text.len(), MAX_DEPTH);
         assert!(is_settled("#ifndef A_H\n#define A_H\n#define N 32\n#endif\n"));
         assert!(!is_settled("#ifndef A_H\n#define A_H 1\n#define N 32\n#endif\n"));
         assert!(!is_settled("#ifdef A_H\n#define N 32\n#endif\n"));
+    }
+
+    #[test]
+    fn macros_of_headers_are_not_settled() {
+        for text in
+            ["#define N CELLS\n", "#define N ALIGN(8)\n", "#define N (2 * CELLS)\n", "constexpr int N = CELLS;\n"]
+        {
+            assert!(!is_settled(text), "{text}");
+        }
+        assert!(is_settled("#define N (int)(4 * sizeof(int))\n"));
     }
 
     #[test]
