@@ -12,8 +12,9 @@ use cuda_syntax::launch::base_name;
 use lmem_base::diagnostic::{Code, FlagOrigin};
 use lmem_base::places;
 use lmem_base::source::normalize;
+use lmem_project::directive::defined_kernels;
 use lmem_project::discover::{DiscoveredFile, NotChecked, Unchecked};
-use lmem_unit::{TokenKind, TranslationUnit, UnitCode, tokens};
+use lmem_unit::{TranslationUnit, UnitCode};
 
 use super::unit_flags::flag_origin;
 use crate::check::jobs::Job;
@@ -33,14 +34,8 @@ pub(super) fn to_check<'a>(
     jobs: &[Job<'_>],
     reports: &[UnitReport],
 ) -> Vec<Job<'a>> {
-    let lacks_some = |path: &PathBuf| !has_all_kernels(path, jobs, reports);
-    let lacking: BTreeSet<&PathBuf> = as_texts.iter().filter(|path| lacks_some(path)).collect();
-    let is_text = |path: &PathBuf| as_texts.contains(path);
-    let is_asked = |job: &Job<'_>| {
-        let path = job.unit.path();
-        !is_text(&path) || lacking.contains(&path)
-    };
-    parts.into_iter().filter(is_asked).collect()
+    let whole: BTreeSet<&PathBuf> = as_texts.iter().filter(|path| has_all_kernels(path, jobs, reports)).collect();
+    parts.into_iter().filter(|part| !whole.contains(&part.unit.path())).collect()
 }
 
 /// The report of a part that is a source of its own. One that the compiler refuses is none, unless a build is known to
@@ -126,62 +121,5 @@ fn has_all_kernels(path: &Path, jobs: &[Job<'_>], reports: &[UnitReport]) -> boo
     let Some(text) = text_of(path) else { return true };
     let defined = defined_kernels(&text);
     let has_twins = defined.iter().collect::<BTreeSet<_>>().len() < defined.len();
-    !compiled.is_empty() && !has_twins && defined.iter().all(|name| compiled.contains(name))
-}
-
-/// The names of the kernels that a text defines or declares with a body or without, whatever conditions are around them.
-fn defined_kernels(text: &str) -> Vec<&str> {
-    let words: Vec<&str> = tokens(text)
-        .into_iter()
-        .filter(|token| token.kind != TokenKind::Directive)
-        .filter_map(|token| text.get(token.range))
-        .collect();
-    let places = words.iter().enumerate().filter(|(_, word)| **word == KERNEL).map(|(at, _)| at + 1);
-    places.filter_map(|at| defined_at(words.get(at..)?)).collect()
-}
-
-/// The name of the function whose head continues with these words, if a body follows its parameters.
-fn defined_at<'t>(words: &[&'t str]) -> Option<&'t str> {
-    let mut at = 0;
-    loop {
-        let open = at + words.get(at..)?.iter().position(|word| *word == "(")?;
-        let close = open + closing(words.get(open..)?)?;
-        let name = *words.get(open.checked_sub(1)?)?;
-        // `__launch_bounds__(256)` and its like stand between the word and the name.
-        if name.starts_with("__") {
-            at = close + 1;
-            continue;
-        }
-        return (words.get(close + 1) == Some(&"{")).then_some(name);
-    }
-}
-
-/// The index of the parenthesis that closes the first.
-fn closing(words: &[&str]) -> Option<usize> {
-    let mut depth = 0_usize;
-    for (at, word) in words.iter().enumerate() {
-        match *word {
-            "(" => depth += 1,
-            ")" => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth == 0 {
-            return Some(at);
-        }
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kernels_are_named_by_their_definitions() {
-        let text = "#define __global__X\n__global__ void one(int n);\n__global__ void one(int n) { f(n); }\n\
-                    // __global__ void comment() {}\ntemplate <int N>\n__global__ void __launch_bounds__(N, (2)) two(float *p) {}\n\
-                    #if 0\nextern \"C\" __global__ void three() { }\n#endif\n";
-        assert_eq!(defined_kernels(text), ["one", "two", "three"]);
-        assert!(defined_kernels("__global__ void broken(").is_empty());
-    }
+    !compiled.is_empty() && !has_twins && defined.iter().all(|name| compiled.contains(name.as_str()))
 }

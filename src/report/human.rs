@@ -22,8 +22,8 @@ const GUTTER: usize = 10;
 const MIN_WIDTH: usize = 40;
 
 pub(super) fn render(report: &Report, cx: &Context, out: &mut dyn io::Write) -> io::Result<()> {
-    let digest = if cx.full { report.diagnostics.clone() } else { compilers::digest(&report.diagnostics) };
-    let all = group::by_cause(&digest);
+    let digest = (!cx.full).then(|| compilers::digest(&report.diagnostics));
+    let all = group::by_cause(digest.as_deref().unwrap_or(&report.diagnostics));
     // A single finding beyond the limit is shown: a message that it is left out would not be worth its line.
     let limit = cx.limit.filter(|limit| all.len() > limit + 1).unwrap_or(all.len());
     all.iter().take(limit).try_for_each(|shown| out.write_all(text(shown, cx).as_bytes()))?;

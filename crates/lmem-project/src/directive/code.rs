@@ -525,6 +525,16 @@ fn logical_line_end(bytes: &[u8], from: usize) -> usize {
     }
 }
 
+/// Some code with comments, strings and preprocessor lines replaced by spaces. All branches of an `#if` are there, as no
+/// compiler sees them.
+pub fn all_branches(text: &str) -> Vec<u8> {
+    let (mut code, _) = without_comments(text.as_bytes());
+    for line in preprocessor_lines(&code) {
+        code[line.range].fill(b' ');
+    }
+    code
+}
+
 pub fn find(bytes: &[u8], from: usize, wanted: &[u8]) -> Option<usize> {
     memchr::memmem::find(bytes.get(from..)?, wanted).map(|at| from + at)
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use lmem_base::source::Span;
 use lmem_unit::MappedText;
 
-use super::code::{Code, begins_no_call, find, word_at, word_start};
+use super::code::{Code, all_branches, begins_no_call, find, word_at, word_start};
 
 /// A kernel as declared in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,23 @@ pub struct DeclaredKernel {
 /// All kernels declared in a text.
 pub fn declared_kernels(text: &MappedText) -> Vec<DeclaredKernel> {
     in_range(&Code::of(text.as_str()), 0..text.as_str().len(), text)
+}
+
+/// The names of the kernels that a text defines with a body, whatever conditions are around them: one that has several
+/// definitions is named by each.
+pub fn defined_kernels(text: &str) -> Vec<String> {
+    let code = all_branches(text);
+    let names = names(&code, &(0..code.len()), b"__global__", name_of_function).into_iter();
+    let defined =
+        names.filter(|name| has_body(&code, name.end)).filter_map(|name| std::str::from_utf8(&code[name]).ok());
+    defined.map(str::to_string).collect()
+}
+
+/// Whether a body follows the parameters of a function, which follow its name.
+fn has_body(code: &[u8], behind_name: usize) -> bool {
+    let open = find(code, behind_name, b"(");
+    let behind = open.and_then(|open| closing_parenthesis(code, open)).and_then(|end| code.get(end..));
+    behind.is_some_and(|behind| behind.trim_ascii_start().starts_with(b"{"))
 }
 
 /// The kernels declared in a range of the text.
@@ -111,6 +128,15 @@ mod tests {
     }
 
     #[test]
+    fn kernels_are_named_by_their_definitions() {
+        let text = "#define __global__X\n__global__ void one(int n);\n__global__ void one(int n) { f(n); }\n\
+                    // __global__ void comment() {}\ntemplate <int N>\n__global__ void __launch_bounds__(N, (2)) two(float *p) {}\n\
+                    #if 0\nextern \"C\" __global__ void three() { }\n#else\n__global__ void one() {}\n#endif\n";
+        assert_eq!(defined_kernels(text), ["one", "two", "three", "one"]);
+        assert!(defined_kernels("__global__ void broken(").is_empty());
+    }
+
+    #[test]
     fn broken_code_ends_nothing() {
         for text in [
             "__global__",
@@ -122,6 +148,7 @@ mod tests {
             "__global__ é(",
         ] {
             kernels(text);
+            assert!(defined_kernels(text).is_empty(), "{text}");
         }
     }
 }
