@@ -221,7 +221,7 @@ mod tests {
 
     fn value<Answer>(expression: &str, ask: impl Fn(&SyntaxTree, Node<'_>) -> Answer) -> Answer {
         let text = format!(
-            "__device__ float half(float x) {{ return x / 2; }}\n__device__ void add(float& x) {{ ++x; }}\n\
+            "#define cosf(x) (++n, x)\n__device__ float half(float x) {{ return x / 2; }}\n__device__ void add(float& x) {{ ++x; }}\n\
              __device__ float sinf(float& x) {{ return ++x; }}\ntemplate <int W> __global__ void k(int n) {{ f = {expression}; }}\n"
         );
         let tree = SyntaxTree::example("a.cu", text.as_str());
@@ -243,6 +243,7 @@ mod tests {
             ("s.next()", false),
             // Defined by the user.
             ("sinf(x)", false),
+            ("cosf(n)", false),
         ] {
             assert_eq!(value(expression, is_pure), expected, "{expression}");
         }
