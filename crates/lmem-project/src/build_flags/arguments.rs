@@ -63,7 +63,7 @@ const WITH_VALUE: &[(&[&str], Fate)] = &[
     (&["static-global-template-stub", "device-entity-has-hidden-visibility", "stdlib"], Fate::Kept),
     (&["split-compile", "jump-table-density", "jtd", "device-stack-protector", "fdevice-sanitize"], Fate::Kept),
     (&["ftemplate-depth", "ftemplate-backtrace-limit", "builtin-move-forward"], Fate::Kept),
-    (&["builtin-initializer-list", "frandom-seed", "target-dir", "target-directory"], Fate::Kept),
+    (&["builtin-initializer-list", "target-dir", "target-directory"], Fate::Kept),
     (&["Xptxas", "ptxas-options"], Fate::Ptxas),
     (&["Xcompiler", "compiler-options"], Fate::Host),
     (&["arch", "gpu-architecture", "code", "gpu-code", "gencode", "generate-code"], Fate::Architecture),
@@ -78,7 +78,7 @@ const WITH_VALUE: &[(&[&str], Fate)] = &[
     (&["idp", "input-drive-prefix", "ddp", "dependency-drive-prefix", "dp", "drive-prefix"], Fate::Dropped),
     // A warning that only this analysis causes must not become an error.
     (&["Werror", "apply-controls", "brief-diagnostics", "brief-diag", "e", "entries"], Fate::Dropped),
-    (&["run-args", "run-options", "m", "machine"], Fate::Dropped),
+    (&["run-args", "run-options", "m", "machine", "frandom-seed"], Fate::Dropped),
 ];
 
 /// Options without a value that need handling; all others are kept.
@@ -105,13 +105,17 @@ const ALONE: &[(&[&str], Fate)] = &[
 /// One-letter options whose value may follow without a separator.
 const JOINED: [&str; 8] = ["D", "U", "I", "O", "L", "l", "m", "t"];
 
+/// With these, options that nvcc does not have go to the host compiler. CMake always writes the first.
+const FORWARDING: [&str; 2] = ["forward-unknown-to-host-compiler", "forward-unknown-opts"];
+
 /// Options of host compilers that write dependency files, and take a value.
 const HOST_DEPENDENCIES: [&str; 3] = ["-MF", "-MT", "-MQ"];
 
 impl Invocation {
     /// Parses the arguments of a command that ran in `folder`; `None` if it compiles no file.
     pub fn parse(arguments: &[String], folder: &Path) -> Option<Self> {
-        let mut parser = Parser { folder: folder.to_path_buf(), ..Parser::default() };
+        let forwards = arguments.iter().any(|word| FORWARDING.contains(&word.trim_start_matches('-')));
+        let mut parser = Parser { folder: folder.to_path_buf(), forwards, ..Parser::default() };
         let mut words = arguments.iter().map(String::as_str);
         while let Some(word) = words.next() {
             if !word.starts_with('-') || word == "-" {
@@ -176,6 +180,8 @@ struct Parser {
     codes: Vec<String>,
     generated: Vec<String>,
     is_foreign: bool,
+    /// Whether options that nvcc does not have go to the host compiler.
+    forwards: bool,
     makes_ptx: bool,
     is_cuda: bool,
     /// `-o`
@@ -206,6 +212,7 @@ impl Parser {
             (Fate::Host, Some(value)) => self.host(value),
             (Fate::Architecture, Some(value)) => self.architecture(option.name, value),
             (_, Some(value)) => self.kept(option.name, value),
+            (_, None) if self.forwards && !nvcc_flags::is_of_nvcc(word) => self.host(word),
             (_, None) => self.found.flags.push(word.to_string()),
         }
     }
@@ -221,7 +228,7 @@ impl Parser {
             "D" | "define-macro" => format!("-D{value}"),
             "U" | "undefine-macro" => format!("-U{value}"),
             "O" | "optimize" => format!("-O{value}"),
-            name => format!("-{name}={value}"),
+            name => format!("-{}={value}", of_settings(name)),
         };
         self.found.flags.push(joined);
     }
@@ -253,23 +260,37 @@ impl Parser {
         normalize(&self.folder.join(path))
     }
 
+    /// Options of `ptxas`: a list, or one and then its value, also as two options of nvcc.
     fn ptxas(&mut self, value: &str) {
-        let is_kept = |option: &&str| {
+        let mut options: Vec<String> = Vec::new();
+        for part in unquoted(value).split(',').filter(|part| !part.is_empty()) {
+            if part.starts_with('-') {
+                options.push(part.to_string());
+                continue;
+            }
+            let flags = &mut self.found.flags;
+            let earlier = flags.last_mut().filter(|flag| flag.starts_with("-Xptxas="));
+            match options.last_mut().or(earlier) {
+                Some(option) => option.push_str(&format!("={part}")),
+                None => options.push(part.to_string()),
+            }
+        }
+        let is_kept = |option: &String| {
             let bare = option.trim_start_matches('-');
             let is_talk =
                 matches!(bare, "v" | "verbose" | "Werror" | "warning-as-error" | "") || bare.starts_with("warn-");
             !is_talk
         };
-        let kept: Vec<&str> = value.split(',').filter(is_kept).collect();
-        if !kept.is_empty() {
-            self.found.flags.push(format!("-Xptxas={}", kept.join(",")));
+        options.retain(is_kept);
+        if !options.is_empty() {
+            self.found.flags.push(format!("-Xptxas={}", options.join(",")));
         }
     }
 
     /// Keeps options of the host compiler, except those that write dependency files into the build.
     fn host(&mut self, value: &str) {
         let mut kept = Vec::new();
-        let mut options = value.split(',');
+        let mut options = unquoted(value).split(',');
         while let Some(option) = options.next() {
             if HOST_DEPENDENCIES.contains(&option) {
                 options.next();
@@ -379,6 +400,22 @@ fn target(virtual_architecture: &str, code: &str) -> CodeTarget {
     CodeTarget { virtual_architecture: virtual_architecture.replacen("sm_", "compute_", 1), architecture }
 }
 
+/// An option's name as settings have it.
+fn of_settings(name: &str) -> &str {
+    match name {
+        "Ofast-compile" => "Ofc",
+        "jtd" => "jump-table-density",
+        "relocatable-device-code" => "rdc",
+        name => name,
+    }
+}
+
+/// A value without the quotation marks that a shell would have taken.
+fn unquoted(value: &str) -> &str {
+    let inner = |mark: char| value.strip_prefix(mark)?.strip_suffix(mark);
+    inner('"').or_else(|| inner('\'')).unwrap_or(value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -435,6 +472,34 @@ mod tests {
         for (line, flags, targets) in cases {
             assert_eq!(shown(line), (flags.to_string(), targets.to_string()), "{line}");
         }
+    }
+
+    #[test]
+    fn options_of_other_programs_are_handed_on() {
+        let cases = [
+            (
+                "-forward-unknown-to-host-compiler -fopenmp -O2",
+                "-forward-unknown-to-host-compiler -Xcompiler=-fopenmp -O2",
+            ),
+            ("--forward-unknown-opts -march=haswell", "--forward-unknown-opts -Xcompiler=-march=haswell"),
+            ("-fopenmp", "-fopenmp"),
+            ("-Xcompiler \"-fopenmp,-MD\"", "-Xcompiler=-fopenmp"),
+            ("-Xptxas -maxrregcount,24", "-Xptxas=-maxrregcount=24"),
+            ("-Xptxas --opt-level -Xptxas 0 -O2", "-Xptxas=--opt-level=0 -O2"),
+            ("--relocatable-device-code true", "-rdc=true"),
+            ("--Ofast-compile max", "-Ofc=max"),
+        ];
+        for (line, flags) in cases {
+            assert_eq!(shown(&format!("{line} k.cu")).0, flags, "{line}");
+        }
+    }
+
+    /// A name that is kept here and known to no setting would be dropped.
+    #[test]
+    fn kept_options_are_known() {
+        let all = WITH_VALUE.iter().filter(|(_, fate)| *fate == Fate::Kept).flat_map(|(names, _)| names.iter());
+        let unknown: Vec<&&str> = all.filter(|name| !nvcc_flags::is_of_nvcc(of_settings(name))).collect();
+        assert_eq!(unknown, [&""; 0]);
     }
 
     #[test]

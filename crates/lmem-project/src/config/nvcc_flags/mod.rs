@@ -5,7 +5,13 @@
 //! too). So this is an allow list: flags that change the generated code, but neither name a program nor write a file.
 //! Users can set all others in `NVCC_APPEND_FLAGS`, which is their own.
 
+mod host;
+mod ptxas;
+
 use std::path::{Component, Path};
+
+use self::host::is_host_option;
+pub use self::ptxas::is_ptxas_option;
 
 /// Why a flag in a manifest is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -134,6 +140,16 @@ const ALLOWED: &[(&str, Value)] = &[
     ("--allow-unsupported-compiler", Value::None),
     ("-static-global-template-stub", Value::Word),
     ("--static-global-template-stub", Value::Word),
+    ("-device-stack-protector", Value::Word),
+    ("--device-stack-protector", Value::Word),
+    ("-fdevice-sanitize", Value::Word),
+    ("--fdevice-sanitize", Value::Word),
+    ("-ftemplate-depth", Value::Word),
+    ("--ftemplate-depth", Value::Word),
+    ("-ftemplate-backtrace-limit", Value::Word),
+    ("--ftemplate-backtrace-limit", Value::Word),
+    ("-stdlib", Value::Word),
+    ("--stdlib", Value::Word),
     ("-split-compile", Value::Word),
     ("--split-compile", Value::Word),
     ("-jump-table-density", Value::Word),
@@ -141,6 +157,8 @@ const ALLOWED: &[(&str, Value)] = &[
     ("-disable-optimizer-constants", Value::None),
     ("-forward-unknown-to-host-compiler", Value::None),
     ("--forward-unknown-to-host-compiler", Value::None),
+    ("-forward-unknown-opts", Value::None),
+    ("--forward-unknown-opts", Value::None),
     ("-Xptxas", Value::Ptxas),
     ("--ptxas-options", Value::Ptxas),
     ("-Xcompiler", Value::Host),
@@ -165,6 +183,7 @@ const EXPLAINED: &[(&str, &str)] = &[
     ("ldir", PROGRAM),
     ("libdevice-directory", PROGRAM),
     ("tdir", PROGRAM),
+    ("target-dir", PROGRAM),
     ("target-directory", PROGRAM),
     ("noprof", PROGRAM),
     ("dont-use-profile", PROGRAM),
@@ -308,7 +327,16 @@ pub fn may_change_text(flag: &str) -> bool {
     let parts = flag.split([' ', ',', '=', '"', '\'']);
     let of_option = |bare: &str| NAMES.contains(&bare) || BEGINNINGS.iter().any(|name| bare.starts_with(name));
     let bare = |part: &str| part.strip_prefix("--").or_else(|| part.strip_prefix('-')).is_some_and(of_option);
-    parts.into_iter().any(|part| part.starts_with('@') || bare(part))
+    let is_for_host = flag.trim_start_matches('-').starts_with("Xcompiler") || flag.contains("compiler-options");
+    parts.into_iter().any(|part| part.starts_with('@') || bare(part) || is_for_host && host::may_define(part))
+}
+
+/// Whether nvcc has the option: one that it has not it may hand to the host compiler.
+pub fn is_of_nvcc(option: &str) -> bool {
+    let bare = option.trim_start_matches('-').split('=').next().unwrap_or(option);
+    let is_allowed = || ALLOWED.iter().any(|(name, _)| name.trim_start_matches('-') == bare);
+    let is_explained = || EXPLAINED.iter().any(|(name, _)| *name == bare);
+    OUTPUT.contains(&bare) || ARCHITECTURE.contains(&bare) || is_allowed() || is_explained()
 }
 
 /// `-DNAME` for each item of the key `defines`.
@@ -442,96 +470,6 @@ fn is_small_number(value: &str) -> bool {
 
 fn is_word(value: &str) -> bool {
     !value.is_empty() && value.chars().all(|letter| letter.is_ascii_alphanumeric() || "_+-=.,:".contains(letter))
-}
-
-/// Whether a ptxas option only changes code or messages. `-o` and `--options-file` do more.
-pub fn is_ptxas_option(option: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "-v",
-        "--verbose",
-        "-O",
-        "-O0",
-        "-O1",
-        "-O2",
-        "-O3",
-        "--opt-level",
-        "-dlcm",
-        "--def-load-cache",
-        "-dscm",
-        "--def-store-cache",
-        "-flcm",
-        "--force-load-cache",
-        "-fscm",
-        "--force-store-cache",
-        "--allow-expensive-optimizations",
-        "-allow-expensive-optimizations",
-        "--fmad",
-        "-fmad",
-        "-maxrregcount",
-        "--maxrregcount",
-        "-w",
-        "--disable-warnings",
-        "-warn-spills",
-        "--warn-on-spills",
-        "-warn-lmem-usage",
-        "--warn-on-local-memory-usage",
-        "-warn-double-usage",
-        "--warn-on-double-precision-use",
-        "-suppress-stack-size-warning",
-        "--suppress-stack-size-warning",
-        "-disable-optimizer-constants",
-        "--disable-optimizer-constants",
-        "--extensible-whole-program",
-        "-ewp",
-        "-position-independent-code",
-        "-pic",
-        "-register-usage-level",
-        "--register-usage-level",
-    ];
-    NAMES.contains(&option.split('=').next().unwrap_or(option))
-}
-
-/// Whether an option of the host compiler can matter to the preprocessor, which is the only part of it that runs.
-fn is_host_option(option: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "-w",
-        "-g",
-        "-pthread",
-        "-pedantic",
-        "-fPIC",
-        "-fpic",
-        "-fPIE",
-        "-fpie",
-        "-fopenmp",
-        "-fpermissive",
-        "-fexceptions",
-        "-frtti",
-        "-fstrict-aliasing",
-        "-ffast-math",
-        "-funroll-loops",
-        "-fvisibility=hidden",
-        "-fvisibility=default",
-        "-fvisibility-inlines-hidden",
-        "-ansi",
-        "-pipe",
-    ];
-    let begins = |prefix: &str| option.starts_with(prefix);
-    let warning = begins("-W") && !["-Wp", "-Wa", "-Wl"].contains(&option) && !option.contains('.');
-    let macros = (begins("-D") || begins("-U")) && option.len() > 2;
-    let off = begins("-fno-") && option[5..].chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
-    let level = begins("-O") && option.len() <= 6 && option[2..].chars().all(char::is_alphanumeric);
-    NAMES.contains(&option)
-        || warning
-        || macros
-        || off
-        || level
-        || begins("-std=")
-        || begins("-march=")
-        || begins("-mtune=")
-        || begins("-mavx")
-        || begins("-msse")
-        || option == "-mf16c"
-        || option == "-mfma"
 }
 
 #[cfg(test)]
