@@ -178,7 +178,8 @@ fn names(folder: &Path) -> Option<String> {
     let mut names: Vec<String> =
         entries.filter_map(Result::ok).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
-    Some(lmem_base::digest::name_of(names.iter().map(String::as_str)))
+    // An empty folder is another thing than an empty file.
+    Some(lmem_base::digest::name_of(std::iter::once("folder").chain(names.iter().map(String::as_str))))
 }
 
 fn name(root: &Path) -> Key {

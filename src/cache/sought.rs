@@ -110,7 +110,10 @@ impl Sought {
             UnitCode::Ptx { .. } | UnitCode::Machine(_) => (None, &[]),
         };
         let Some(own) = own else { return Some(Self::default()) };
-        let mut folders = include_folders(&unit.base, arguments);
+        let named = include_folders(&unit.base, arguments);
+        // `link/..` is the folder around what the link leads to, which may change.
+        let crossing: Vec<&PathBuf> = named.iter().filter(|folder| crosses(folder)).collect();
+        let mut folders: Vec<PathBuf> = named.iter().map(|folder| normalize(folder)).collect();
         // A workspace may lie below `/usr/src`, and a toolkit in a workspace.
         let is_system = |path: &Path| {
             toolkit.iter().any(|folder| path.starts_with(folder))
@@ -140,8 +143,9 @@ impl Sought {
             let paths = if index == 0 { &mut by_text } else { &mut by_headers };
             let quoted = names.quoted.iter().map(|name| (name, true));
             for (name, is_quoted) in quoted.chain(names.angled.iter().map(|name| (name, false))) {
+                paths.extend(crossing.iter().map(|folder| folder.join(name)));
                 // `a/../b.h` is found only where `a` is, and elsewhere if that is a link.
-                if crosses(name) {
+                if crosses(Path::new(name)) {
                     let nearest = is_quoted.then(|| beside.join(name));
                     paths.extend(nearest.into_iter().chain(folders.iter().map(|folder| folder.join(name))));
                 }
@@ -179,9 +183,9 @@ impl Sought {
     }
 }
 
-/// Whether a name goes into a folder and out of it again.
-fn crosses(name: &str) -> bool {
-    let mut parts = Path::new(name).components().skip_while(|part| matches!(part, Component::ParentDir));
+/// Whether a path goes into a folder and out of it again.
+fn crosses(path: &Path) -> bool {
+    let mut parts = path.components().skip_while(|part| matches!(part, Component::ParentDir));
     parts.any(|part| matches!(part, Component::ParentDir))
 }
 
@@ -225,7 +229,7 @@ fn is_output(folder: &DirEntry) -> bool {
     folder.file_name().to_string_lossy().starts_with('.') || folder.path().join("CACHEDIR.TAG").is_file()
 }
 
-/// The folders that the arguments of nvcc or NVRTC name for headers. What may be one counts as one.
+/// The folders that the arguments of nvcc or NVRTC name for headers, as they are named. What may be one counts as one.
 fn include_folders(base: &Path, arguments: &[String]) -> Vec<PathBuf> {
     const OPTIONS: [&str; 9] = [
         "--include-path=",
@@ -247,7 +251,7 @@ fn include_folders(base: &Path, arguments: &[String]) -> Vec<PathBuf> {
             OPTIONS.iter().find_map(|option| word.strip_prefix(option)).or((!word.starts_with('-')).then_some(word));
         folder.filter(|folder| !folder.is_empty())
     });
-    folders.map(|folder| normalize(&base.join(folder))).collect()
+    folders.map(|folder| base.join(folder)).collect()
 }
 
 impl Names {

@@ -193,6 +193,37 @@ fn a_file_that_was_sought_in_vain_is_an_input() {
     }
 }
 
+#[test]
+fn a_link_of_an_include_folder_is_an_input() {
+    let workspace = workspace();
+    let root = workspace.folder.path();
+    for folder in ["one/below", "two/below"] {
+        fs_err::create_dir_all(root.join(folder)).unwrap();
+    }
+    let turn = |to: &str| std::os::unix::fs::symlink(to, root.join("link")).unwrap();
+    turn("one/below");
+    let unit = workspace.unit("#if __has_include(<z.cuh>)\n#endif\n", &["-Ilink/.."]);
+    let artifacts = Artifacts { dependencies: Vec::new(), ..workspace.artifacts() };
+    workspace.put_of(&unit, &artifacts);
+    assert!(workspace.cache().get(&key()).is_some());
+    workspace.write("two/z.cuh", "");
+    fs_err::remove_file(root.join("link")).unwrap();
+    turn("two/below");
+    assert!(workspace.cache().get(&key()).is_none());
+}
+
+#[test]
+fn a_folder_in_the_place_of_an_empty_file_is_a_change() {
+    let workspace = workspace();
+    let place = workspace.folder.path().join("x");
+    fs_err::create_dir(&place).unwrap();
+    workspace.put_of(&workspace.unit("#if __has_include(\"x\")\n#endif\n", &[]), &workspace.artifacts());
+    assert!(workspace.cache().get(&key()).is_some());
+    fs_err::remove_dir(&place).unwrap();
+    fs_err::write(&place, "").unwrap();
+    assert!(workspace.cache().get(&key()).is_none());
+}
+
 /// As a new version of the program does, whose run looks for files that are not there, and lists folders.
 #[test]
 fn a_result_of_kept_artifacts_is_kept() {
