@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use lmem_base::diagnostic::{Code, Diagnostic, Help, Label, Report, Severity};
-use lmem_base::source::{SourceFile, Span, display_path};
+use lmem_base::source::{SourceFile, Span, display_path, has_ending};
 use lmem_base::words::plural;
 use lmem_extract::Extraction;
 use lmem_lints::remark::NOT_CHECKED;
@@ -138,10 +138,13 @@ pub(super) fn unread(extraction: &Extraction, workspace: &Workspace) -> Vec<Diag
     let error = |unread: &Unresolved| {
         let Unresolved { span, reason } = unread;
         let file = workspace.files.iter().find(|file| file.path == span.file.path);
-        let is_rust = span.file.display.ends_with(".rs");
-        let help = match is_rust && !span.range().is_empty() {
-            true => "`cargo check` says what is wrong; `exclude` leaves out a file that is not Rust",
-            false => "make it readable, or leave it out with `exclude`",
+        let has_ending = |endings: &[&str]| has_ending(&span.file.path, endings);
+        let help = match span.range().is_empty() {
+            false if has_ending(&["rs"]) => {
+                "`cargo check` says what is wrong; `exclude` leaves out a file that is not Rust"
+            }
+            _ if has_ending(&["cubin", "fatbin"]) => "name one with PTX, or with machine code for sm_70 or later",
+            _ => "make it readable, or leave it out with `exclude`",
         };
         Diagnostic {
             primary: Some(Label { span: span.clone(), text: String::new() }),

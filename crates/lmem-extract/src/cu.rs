@@ -58,6 +58,12 @@ fn alone(workspace: &Workspace, builds: &BuildFlags, file: &DiscoveredFile) -> V
 fn machine_code(workspace: &Workspace, file: &DiscoveredFile, extraction: &mut Extraction) {
     let source = SourceFile::without_text(&file.path, &workspace.root);
     let found = machine::read(&file.path, &Span::new(&source, 0..0));
+    if found.codes.is_empty() {
+        // It was asked for by name: with nothing of it read, nothing must look clean.
+        let why = found.unresolved.first().map_or("it is empty", |unresolved| &unresolved.reason);
+        extraction.unread.push(unread(&file.path, &workspace.root, why.to_string()));
+        return;
+    }
     extraction.unresolved.extend(found.unresolved);
     for (suffix, code) in found.codes {
         let use_site = Some(Span::new(&source, 0..0));

@@ -38,6 +38,8 @@ pub enum CubinError {
     Elf(#[from] object::Error),
     #[error("not a cubin: an ELF file for machine {0}")]
     Machine(u16),
+    #[error("not a cubin: an ELF file without sections")]
+    NoSections,
     #[error("broken line table in section `{section}`")]
     LineTable { section: &'static str, source: gimli::Error },
 }
@@ -123,6 +125,9 @@ impl<'a> Reader<'a> {
             return Err(CubinError::Machine(machine));
         }
         let sections = header.sections(endian, bytes)?;
+        if sections.is_empty() {
+            return Err(CubinError::NoSections);
+        }
         let symbols = sections.symbols(endian, bytes, object::elf::SHT_SYMTAB)?;
         let mut by_name = HashMap::new();
         for (index, section) in sections.enumerate() {
