@@ -5,6 +5,7 @@ mod driver;
 mod expected;
 mod fold;
 mod launches;
+mod leftovers;
 mod literals;
 mod machine;
 mod macros;
@@ -312,32 +313,6 @@ impl<'a> Extractor<'a> {
             launches: Vec::new(),
             shared: Vec::new(),
         });
-    }
-
-    /// Literals with a kernel that no known call compiles: CUDA C++ may be complete as it stands, and is compiled with
-    /// assumed options; PTX is reported.
-    fn leftovers(&mut self, file: usize, reached: &BTreeSet<(PathBuf, usize)>) {
-        let rust = &self.code.files[file].rust;
-        let mut unclaimed = Vec::new();
-        for literal in &rust.literals {
-            let span = rust.span(literal.clone());
-            let is_candidate = span.text().contains("__global__") || span.text().contains(".entry");
-            if !is_candidate || reached.contains(&(span.file.path.clone(), span.start)) {
-                continue;
-            }
-            let Some(text) = rust.decode(literal.clone()) else { continue };
-            let reason = "no known compile call uses this string".to_string();
-            if marker::is_kernel(text.as_str()) {
-                unclaimed.push((span, text, reason));
-            } else if marker::is_ptx(text.as_str()) {
-                self.strings.unresolved.push(Unresolved { span, reason });
-            }
-        }
-        for (span, text, reason) in unclaimed {
-            let folded = Folded { text, origin: Some(Origin::Literal(span.clone())), ..Folded::default() };
-            let options = NvrtcOptions { unresolved: Some(reason), is_unclaimed: true, ..NvrtcOptions::default() };
-            self.unit(file, FoundText { folded, code: Compiled::ByNvrtc(options), use_span: span.clone() });
-        }
     }
 }
 

@@ -18,7 +18,7 @@ pub(in crate::rust) const OUT_DIR: &str = "\u{0}OUT_DIR";
 
 impl Folder<'_, '_> {
     /// The text of an `include_str!` of `path`, written at `place`.
-    pub(super) fn include(&mut self, file: usize, path: &str, place: Span) -> Result<Folded, Failure> {
+    pub fn include(&mut self, file: usize, path: &str, place: Span) -> Result<Folded, Failure> {
         if let Some(built) = path.strip_prefix(OUT_DIR) {
             let built = BuiltFile::InOutDir(built.to_string());
             let reason = format!("it includes `{}`, which the build makes", built.name());

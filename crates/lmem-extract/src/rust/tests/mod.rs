@@ -240,6 +240,30 @@ fn included_files_are_nvrtcs_and_not_nvccs() {
 }
 
 #[test]
+fn an_included_file_that_no_known_call_compiles_is_a_unit() {
+    let units_of = |code: &str| {
+        let extraction = of_package(&[("src/lib.rs", code), ("src/k.txt", KERNEL), ("src/note.txt", "compile_ptx")]);
+        let unclaimed = extraction.units.iter().filter(|unit| unit.is_unclaimed()).count();
+        (extraction.units.len(), unclaimed)
+    };
+    for code in [
+        "fn f() { let g = cudarc::nvrtc::compile_ptx::<&str>; g(include_str!(\"k.txt\")); }",
+        "mod m { pub use cudarc::nvrtc::compile_ptx as yy; } fn f() { m::yy(include_str!(\"k.txt\")); }",
+        "fn f() { Some(include_str! [ \"k.txt\" ]).map(compile_ptx); }",
+        "const F: fn(&str) = compile_ptx; fn f() { F(include_str!(\"k.txt\")); F(include_str!(\"k.txt\")); }",
+    ] {
+        assert_eq!(units_of(code), (1, 1), "{code}");
+    }
+    assert_eq!(units_of("fn f() { compile_ptx(include_str!(\"k.txt\")); }"), (1, 0));
+    assert_eq!(
+        units_of("fn f() { compile_ptx(include_str!(\"k.txt\")); let g = compile_ptx; g(include_str!(\"k.txt\")); }"),
+        (1, 0)
+    );
+    assert_eq!(units_of("fn f() { let g = compile_ptx; g(include_str!(\"note.txt\")); }"), (0, 0));
+    assert_eq!(units_of("fn f() { let g = compile_ptx; g(include!(\"k.txt\")); }"), (0, 0));
+}
+
+#[test]
 fn files_outside_are_not_read() {
     let outside = tree(&[("secret.cu", "secret")]);
     let path = outside.path().join("secret.cu");
