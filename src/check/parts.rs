@@ -12,7 +12,7 @@ use cuda_syntax::launch::base_name;
 use lmem_base::diagnostic::{Code, FlagOrigin};
 use lmem_base::places;
 use lmem_base::source::normalize;
-use lmem_project::directive::defined_kernels;
+use lmem_project::directive::{defined_kernels, kernel_definitions};
 use lmem_project::discover::{DiscoveredFile, NotChecked, Unchecked};
 use lmem_unit::{TranslationUnit, UnitCode};
 
@@ -50,7 +50,7 @@ pub(super) fn of_source(part: &TranslationUnit, mut report: UnitReport) -> Optio
     Some(report).filter(|report| !report.is_refused)
 }
 
-/// The files of which no unit has code. `included` are parts of `.cu` files, `as_texts` of Rust code's texts. Nothing is said
+/// The files of which units lack code: all of it, or a kernel. `included` are parts of `.cu` files, `as_texts` of Rust code's texts. Nothing is said
 /// where a unit does not compile, which may be the one.
 pub(super) fn in_no_unit(
     included: &[DiscoveredFile],
@@ -63,7 +63,7 @@ pub(super) fn in_no_unit(
     }
     let units = || jobs.iter().zip(reports);
     let is_own = |path: &Path| units().any(|(job, _)| is_file(job.unit) && job.unit.path() == path);
-    let is_included = |path: &Path| is_own(path) || units().any(|(job, report)| has_code(path, job, report));
+    let is_included = |path: &Path| is_own(path) || are_compiled(path, units());
     let is_text = |path: &Path| !has_kernel(path) || is_own(path) || has_kernel_of(path, jobs, reports);
     let included = included.iter().map(|file| &file.path).filter(|path| !is_included(path));
     let parts = included.chain(as_texts.iter().filter(|path| !is_text(path)));
@@ -74,18 +74,40 @@ fn is_file(unit: &TranslationUnit) -> bool {
     matches!(unit.code, UnitCode::CudaFile { .. })
 }
 
-/// Whether a unit has code of a file.
-fn has_code(path: &Path, job: &Job<'_>, report: &UnitReport) -> bool {
-    if !report.dependencies.iter().any(|dependency| dependency == path) {
-        return false;
+/// Whether units have code of a file, and each of its kernels.
+fn are_compiled<'a>(path: &Path, units: impl Iterator<Item = (&'a Job<'a>, &'a UnitReport)>) -> bool {
+    let text = text_of(path);
+    let mut lacking = text.as_deref().map(kernel_definitions).unwrap_or_default();
+    let mut has_code = false;
+    for (job, report) in units {
+        if !report.dependencies.iter().any(|dependency| dependency == path) {
+            continue;
+        }
+        let Some(text) = &text else { return true };
+        let (files, folder) = (report.as_compiled.get(), normalize(&job.unit.base));
+        let is_known = is_file(job.unit) && !files.files.is_empty();
+        let is_named = files.files.iter().any(|file| normalize(&folder.join(&file.path)) == path);
+        if (is_known && !is_named) || claims_lines(path, job, report) {
+            continue;
+        }
+        let compiled = files.file(path, &folder, text);
+        has_code |= compiled.has_code(text);
+        lacking.retain(|kernel| !compiled.is_mostly_compiled(kernel));
     }
-    let (files, folder) = (report.as_compiled.get(), normalize(&job.unit.base));
-    let is_known = is_file(job.unit) && !files.files.is_empty();
-    if is_known && !files.files.iter().any(|file| normalize(&folder.join(&file.path)) == path) {
-        return false;
-    }
-    let Some(text) = text_of(path) else { return true };
-    files.file(path, &folder, &text).has_code(&text)
+    has_code && lacking.is_empty()
+}
+
+/// Whether a line of a unit's files says that what follows it is of another file: `#line 5 "part.cu"`.
+fn claims_lines(path: &Path, job: &Job<'_>, report: &UnitReport) -> bool {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return true };
+    let own = job.unit.path();
+    let files = report.dependencies.iter().map(PathBuf::as_path).chain([own.as_path()]).filter(|file| *file != path);
+    files.filter_map(text_of).any(|text| {
+        text.lines().filter(|line| line.contains(name)).any(|line| {
+            let rest = line.trim_start().strip_prefix('#').map(str::trim_start);
+            rest.is_some_and(|rest| rest.starts_with("line") || rest.starts_with(|first: char| first.is_ascii_digit()))
+        })
+    })
 }
 
 fn text_of(path: &Path) -> Option<String> {

@@ -23,18 +23,28 @@ pub fn declared_kernels(text: &MappedText) -> Vec<DeclaredKernel> {
 /// The names of the kernels that a text defines with a body, whatever conditions are around them: one that has several
 /// definitions is named by each.
 pub fn defined_kernels(text: &str) -> Vec<String> {
-    let code = all_branches(text);
-    let names = names(&code, &(0..code.len()), b"__global__", name_of_function).into_iter();
-    let defined =
-        names.filter(|name| has_body(&code, name.end)).filter_map(|name| std::str::from_utf8(&code[name]).ok());
-    defined.map(str::to_string).collect()
+    definitions(text).into_iter().filter_map(|(name, _)| text.get(name).map(str::to_string)).collect()
 }
 
-/// Whether a body follows the parameters of a function, which follow its name.
-fn has_body(code: &[u8], behind_name: usize) -> bool {
-    let open = find(code, behind_name, b"(");
-    let behind = open.and_then(|open| closing_parenthesis(code, open)).and_then(|end| code.get(end..));
-    behind.is_some_and(|behind| behind.trim_ascii_start().starts_with(b"{"))
+/// Where these definitions stand in the text, each from its name on.
+pub fn kernel_definitions(text: &str) -> Vec<Range<usize>> {
+    definitions(text).into_iter().map(|(name, end)| name.start..end).collect()
+}
+
+/// The name of each kernel that has a body, and where that ends.
+fn definitions(text: &str) -> Vec<(Range<usize>, usize)> {
+    let code = all_branches(text);
+    let names = names(&code, &(0..code.len()), b"__global__", name_of_function).into_iter();
+    names.filter_map(|name| Some((name.clone(), end_of_body(&code, name.end)?))).collect()
+}
+
+/// The end of the body that follows the parameters of a function, which follow its name. Braces of several branches may not
+/// pair: then it ends with the text.
+fn end_of_body(code: &[u8], behind_name: usize) -> Option<usize> {
+    let behind = closing(code, find(code, behind_name, b"(")?, (b'(', b')'))?;
+    let blank = code.get(behind..)?.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let open = Some(behind + blank).filter(|open| code.get(*open) == Some(&b'{'))?;
+    Some(closing(code, open, (b'{', b'}')).unwrap_or(code.len()))
 }
 
 /// The kernels declared in a range of the text.
@@ -85,18 +95,21 @@ fn name_of_function(code: &[u8], from: usize) -> Option<Range<usize>> {
         if !begins_no_call(std::str::from_utf8(&code[start..end]).unwrap_or("")) {
             return Some(start..end);
         }
-        at = closing_parenthesis(code, at)?;
+        at = closing(code, at, (b'(', b')'))?;
     }
 }
 
-fn closing_parenthesis(code: &[u8], open: usize) -> Option<usize> {
+/// Behind the bracket that closes the one at an offset.
+fn closing(code: &[u8], open: usize, (opening, closing): (u8, u8)) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, byte) in code.iter().enumerate().skip(open) {
-        match byte {
-            b'(' => depth += 1,
-            b')' if depth <= 1 => return Some(at + 1),
-            b')' => depth -= 1,
-            _ => {}
+        if *byte == opening {
+            depth += 1;
+        } else if *byte == closing {
+            depth = depth.saturating_sub(1);
+            if depth == 0 {
+                return Some(at + 1);
+            }
         }
     }
     None
@@ -134,6 +147,10 @@ mod tests {
                     #if 0\nextern \"C\" __global__ void three() { }\n#else\n__global__ void one() {}\n#endif\n";
         assert_eq!(defined_kernels(text), ["one", "two", "three", "one"]);
         assert!(defined_kernels("__global__ void broken(").is_empty());
+        let whole =
+            |text: &str| kernel_definitions(text).into_iter().map(|it| text[it].to_string()).collect::<Vec<_>>();
+        assert_eq!(whole("__global__ void f(int n) { if (n) { g(); } } int x;"), ["f(int n) { if (n) { g(); } }"]);
+        assert_eq!(whole("__global__ void f() { {"), ["f() { {"]);
     }
 
     #[test]

@@ -28,7 +28,7 @@ use code::{Code, NoScope};
 use parse::{ALL_LINTS, Parsed, directive_text, parse};
 use rust::RustText;
 
-pub use kernels::{DeclaredKernel, declared_kernels, defined_kernels};
+pub use kernels::{DeclaredKernel, declared_kernels, defined_kernels, kernel_definitions};
 pub use parse::{DirectiveProblem, Word};
 pub use rust::{RustString, string_around};
 

@@ -189,6 +189,16 @@ impl CompiledText {
         differences.iter().any(|it| !it.compiled.is_empty()) || !tokens(text).iter().all(is_left_out)
     }
 
+    /// Whether half of a range or more was compiled, as it is or as something else: single tokens of code that was left out
+    /// may look like some of its neighbour's. Yes where that is not known.
+    pub fn is_mostly_compiled(&self, range: &Range<usize>) -> bool {
+        let lost = |it: &Difference| {
+            let own = it.end.min(range.end).saturating_sub(it.start.max(range.start));
+            own.saturating_sub(it.compiled.len())
+        };
+        self.differences().map(lost).sum::<usize>() * 2 <= range.len()
+    }
+
     /// Whether a range was compiled verbatim.
     pub fn is_verbatim(&self, range: &Range<usize>) -> bool {
         self.within(range).is_some_and(|mut found| found.next().is_none())
