@@ -6,7 +6,7 @@
 //! `/`, where a pull request cannot place a file.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
@@ -128,13 +128,20 @@ fn shown(said: &str, manifest: &Path) -> String {
     }
 }
 
-/// Whether a message has a path outside of a folder with a name that the manifest does not have.
+/// Whether a message has a path with a name outside of a folder that the manifest does not have, also on a way that comes
+/// back: `/outside/secret/../../tree`.
 fn has_foreign_names(said: &str, folder: &Path, manifest: &[u8]) -> bool {
     let is_known = |name: &OsStr| name == MANIFEST || memmem::find(manifest, name.as_encoded_bytes()).is_some();
     places::words(said).filter(|word| word.starts_with('/')).any(|word| {
-        let path = normalize(Path::new(word));
-        let shared = path.components().zip(folder.components()).take_while(|(one, other)| one == other).count();
-        !path.starts_with(folder) && path.components().skip(shared).any(|part| !is_known(part.as_os_str()))
+        let mut at = PathBuf::new();
+        Path::new(word).components().any(|part| {
+            if part == Component::ParentDir {
+                at.pop();
+                return false;
+            }
+            at.push(part);
+            !folder.starts_with(&at) && !at.starts_with(folder) && !is_known(part.as_os_str())
+        })
     })
 }
 
@@ -166,5 +173,9 @@ mod tests {
         }
         fs_err::write(&manifest, "members = [\"../secret\"]").unwrap();
         assert_eq!(shown(&said(&secret), &manifest), format!("`{}` leads out of the workspace", secret.display()));
+        for way in ["found/../../tree/member", "found/.."] {
+            let shown = shown(&format!("error: no manifest in `{}/{way}`", root.display()), &manifest);
+            assert!(!shown.contains("found"), "{shown}");
+        }
     }
 }
