@@ -13,7 +13,7 @@ use lmem_base::source::{has_ending, normalize};
 use lmem_extract::{Extraction, RustCode};
 use lmem_project::build_flags::{self, Asked, BuildFlags, CaptureError};
 use lmem_project::config::PackageConfig;
-use lmem_project::discover::{DiscoverError, NotChecked, Scope, Unchecked, Workspace, discover};
+use lmem_project::discover::{DiscoverError, NotChecked, Scope, Unchecked, Workspace, discover, has_source};
 
 use super::request::Request;
 use super::tools::select_toolkit;
@@ -149,8 +149,11 @@ impl<'a> Gatherer<'a> {
             return BTreeSet::new();
         }
         let top = self.revision().map_or(&self.workspace.root, |revision| &revision.top);
-        let matters =
+        let is_hidden = |path: &str| path.split('/').any(|part| part.starts_with('.'));
+        let is_named =
             |path: &str| path.ends_with(".cu") || path.ends_with(".cup") || path.ends_with("compile_commands.json");
+        // A submodule is tracked by the name of its folder, and hidden ones are not walked.
+        let matters = |path: &str| is_named(path) || is_hidden(path);
         let tracked = git::tracked(top, matters, self.request.cancel).unwrap_or_default();
         let here = |path: PathBuf| self.revision().map_or(path.clone(), |revision| revision.place(&path));
         tracked.into_iter().map(here).collect()
@@ -187,6 +190,9 @@ impl<'a> Gatherer<'a> {
             .filter(|path| places::is_regular(path))
             .filter_map(|path| Some(NotChecked { why: self.workspace.overlooks(path)?, path: path.clone() }));
         found.extend(overlooked);
+        let folders = tracked.iter().filter(|path| path.is_dir() && has_source(path));
+        let hidden = folders.filter(|folder| self.workspace.overlooks(folder).is_some());
+        found.extend(hidden.map(|folder| NotChecked { why: Unchecked::Submodule, path: folder.clone() }));
         let others: Vec<NotChecked> =
             others.into_iter().filter(|other| found.iter().all(|known| known.path != other.path)).collect();
         found.extend(others);

@@ -238,10 +238,10 @@ fn is_package(folder: &Path) -> bool {
 /// Limit on the entries of a folder that are looked at for sources.
 const MAX_LOOKS: usize = 1000;
 
-/// Whether a folder has a `.cu` file among its first entries.
+/// Whether a folder has a source that nvcc compiles among its first entries.
 pub fn has_source(folder: &Path) -> bool {
     let entries = WalkDir::new(folder).into_iter().take(MAX_LOOKS).flatten();
-    entries.into_iter().any(|entry| entry.file_type().is_file() && has_ending(entry.path(), &["cu"]))
+    entries.into_iter().any(|entry| entry.file_type().is_file() && has_ending(entry.path(), &["cu", "cup"]))
 }
 
 /// Where build systems keep what they compile to probe a compiler: CMake, and Meson.
