@@ -1,5 +1,6 @@
 //! What a run was asked for, and where.
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use super::Talk;
@@ -33,10 +34,12 @@ impl Request<'_> {
         !self.arguments.paths.is_empty() || names_packages()
     }
 
-    /// All of a workspace is meant, and not files or packages of it that need not have kernels.
+    /// All of a workspace or of a folder is meant, and not files or packages that need not have kernels, as a hook names them.
     pub fn asks_for_all(&self) -> bool {
         let Self { surroundings, arguments, since, .. } = self;
-        let chooses = self.chooses() || arguments.kernel.is_some();
+        let is_folder = |path: &PathBuf| surroundings.current().is_ok_and(|current| current.join(path).is_dir());
+        let names_folder = arguments.package.is_empty() && arguments.paths.iter().any(is_folder);
+        let chooses = (self.chooses() && !names_folder) || arguments.kernel.is_some();
         let is_of_revision = since.is_some() || surroundings.only.is_some() || surroundings.revision.is_some();
         !chooses && !is_of_revision
     }

@@ -39,13 +39,20 @@ impl Surroundings<'_> {
         current.map_err(CheckError::Folder)
     }
 
-    /// The files and folders that a command line names, and the current folder.
+    /// The files and folders that a command line names, and the current folder. Of a revision, they are the copies and what
+    /// they are copies of: the repository is that of the user's own.
     ///
     /// # Errors
     /// As for [`Self::current`].
     pub(super) fn named(&self, arguments: &CheckArgs) -> Result<Vec<PathBuf>, CheckError> {
         let current = self.current()?;
         let named = arguments.paths.iter().chain(&arguments.manifest_path).map(|path| current.join(path));
-        Ok(named.chain([current.clone()]).collect())
+        let mut named: Vec<PathBuf> = named.chain([current.clone()]).collect();
+        if let Some(revision) = self.revision {
+            let origins: Vec<PathBuf> = named.iter().map(|path| revision.origin(path)).collect();
+            named.extend(origins);
+            named.push(revision.top.clone());
+        }
+        Ok(named)
     }
 }
