@@ -120,7 +120,7 @@ fn done(exit: Exit) -> ExitCode {
 static IS_REPORTING: AtomicBool = AtomicBool::new(false);
 
 /// Time to end the compilers and to remove temporary files. The guardian does what is left.
-const TIME_TO_END: Duration = Duration::from_secs(10);
+const TIME_TO_END: Duration = Duration::from_secs(8);
 
 /// The first Ctrl-C ends the compilers and then this process; the second ends it at once, as the first does where only the
 /// report is left, or where reading takes longer than that should.

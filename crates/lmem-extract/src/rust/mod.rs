@@ -26,8 +26,8 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use syn::Expr;
 
-use lmem_base::places;
 use lmem_base::source::{SourceFile, Span, display_path, has_ending};
+use lmem_base::{digest, places};
 use lmem_project::build_flags::{BuildFlags, BuiltFile};
 use lmem_project::discover::{DiscoveredFile, NotChecked, Workspace};
 use lmem_unit::{DriverOptions, IneffectiveOption, NvrtcOptions, TranslationUnit, UnitCode, UnitNames, Unresolved};
@@ -288,7 +288,8 @@ impl<'a> Extractor<'a> {
         };
         // Equal text with other options is another unit. The first literal alone is not enough as a key: pieces around
         // it change the text.
-        let key = (path, start, format!("{} {}", code.key(), folded.text.as_str()));
+        let text = digest::name_of([folded.text.as_str()]);
+        let key = (path, start, format!("{} {text}", code.key()));
         if let Some(known) = self.seen.get(&key).copied() {
             if let Compiled::ByNvrtc(options) = &code {
                 join(&mut self.strings.units[known], options);

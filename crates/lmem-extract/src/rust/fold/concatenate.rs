@@ -5,7 +5,7 @@ use syn::Expr;
 use lmem_unit::MappedText;
 
 use super::failure::of_part;
-use super::{Folded, Folder, MAX_CHOICES, MAX_PIECES, MAX_TEXT, MAX_TEXT_OF_ALL, Texts, at_most};
+use super::{Folded, Folder, MAX_CHOICES, MAX_PIECES, MAX_TEXT, MAX_TEXT_OF_ALL, PIECE, Texts, UNUSUAL, at_most};
 use crate::rust::fold::failure::Failure;
 use crate::rust::fold::frames::Frames;
 
@@ -60,7 +60,7 @@ impl Folder<'_, '_> {
                     (Err(failure), _) => Err(failure.clone()),
                     (_, Err(failure)) => Err(of_part(failure)),
                     (Ok(whole), Ok(piece)) => self.make_room(&whole.text, &piece.text, 1).map(|()| {
-                        self.made += whole.text.as_str().len();
+                        self.copies(&whole.text, 0);
                         let mut whole = whole.clone();
                         extend(&mut whole, piece);
                         whole
@@ -80,13 +80,25 @@ impl Folder<'_, '_> {
     /// It is too much for one text, or for all texts of a run.
     pub(super) fn make_room(&mut self, text: &MappedText, more: &MappedText, times: usize) -> Result<(), Failure> {
         let bytes = more.as_str().len().saturating_mul(times);
-        let pieces = more.pieces().saturating_mul(times).saturating_add(text.pieces());
+        let more = more.pieces().saturating_mul(times);
+        let pieces = more.saturating_add(text.pieces());
         let length = bytes.saturating_add(text.as_str().len());
-        self.made = self.made.saturating_add(bytes);
-        match length > MAX_TEXT || pieces > MAX_PIECES || self.made > MAX_TEXT_OF_ALL {
-            true => Err(Failure::made("its text is of unusual size")),
+        self.made = self.made.saturating_add(bytes).saturating_add(more.saturating_mul(PIECE));
+        match length > MAX_TEXT || pieces > MAX_PIECES || self.is_full() {
+            true => Err(Failure::made(UNUSUAL)),
             false => Ok(()),
         }
+    }
+
+    /// Whether the texts of the run are so many that no more is made.
+    pub(super) fn is_full(&self) -> bool {
+        self.made > MAX_TEXT_OF_ALL
+    }
+
+    /// Counts a text of which another one is made as a whole, with some cuts.
+    pub(super) fn copies(&mut self, text: &MappedText, cuts: usize) {
+        let pieces = text.pieces().saturating_add(cuts).saturating_mul(PIECE);
+        self.made = self.made.saturating_add(pieces).saturating_add(text.as_str().len());
     }
 }
 

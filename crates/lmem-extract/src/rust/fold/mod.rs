@@ -57,8 +57,14 @@ const MAX_TEXT: usize = 16 << 20;
 /// Pieces of a text that is put together: each escape in a literal is one, and takes more memory than its character.
 const MAX_PIECES: usize = 1 << 20;
 
-/// Bytes that are copied to put texts together, in a run.
-const MAX_TEXT_OF_ALL: usize = 512 << 20;
+/// Bytes that are copied to put texts together, in a run: many times those of all kernels of a large project.
+const MAX_TEXT_OF_ALL: usize = 128 << 20;
+
+/// Why a text beyond these limits is not made.
+const UNUSUAL: &str = "its text is of unusual size";
+
+/// Bytes that a piece takes beside its characters.
+const PIECE: usize = 64;
 
 /// Folds expressions, and records the literals that they use.
 pub(super) struct Folder<'c, 'w> {
