@@ -29,6 +29,7 @@ pub use self::expansion::{Expansion, is_unroll_pragma};
 pub use self::hidden::Hidden;
 pub use self::string_text::compiled_string;
 pub use self::unit::CompiledUnit;
+use self::preprocessed::Line;
 pub use crate::as_compiled::tokens::{Token, TokenKind, is_word, tokens};
 
 /// The user's files of one unit as compiled for one target.
@@ -104,7 +105,7 @@ impl AsCompiled {
             let mut all = inclusions.iter().map(|inclusion| align::differences(&text, inclusion));
             let first = all.next()?;
             let is_one = all.all(|other| other == first);
-            let tokens = inclusions.iter().flat_map(BTreeMap::values).flatten().map(String::as_str);
+            let tokens = inclusions.iter().flat_map(BTreeMap::values).flat_map(Line::words);
             Some(CompiledFile {
                 path: relative(&path, folder),
                 hash: hash(&text),
