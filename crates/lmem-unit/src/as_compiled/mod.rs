@@ -27,10 +27,10 @@ use lmem_base::source::normalize;
 
 pub use self::expansion::{Expansion, is_unroll_pragma};
 pub use self::hidden::Hidden;
+use self::preprocessed::Line;
 pub use self::string_text::compiled_string;
 pub use self::unit::CompiledUnit;
-use self::preprocessed::Line;
-pub use crate::as_compiled::tokens::{Token, TokenKind, is_word, tokens};
+pub use crate::as_compiled::tokens::{Token, TokenKind, each as each_token, is_word, tokens};
 
 /// The user's files of one unit as compiled for one target.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -102,7 +102,6 @@ impl Iterator for Tokens<'_> {
 }
 
 impl Tokens<'_> {
-
     fn token(&mut self, byte: u8) -> TokenKind {
         if let Some(length) = literal(self.rest()) {
             self.advance(length);
