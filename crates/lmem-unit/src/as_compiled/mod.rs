@@ -137,9 +137,14 @@ impl AsCompiled {
 
     /// The compiled form of a file with this text, by its absolute path.
     pub fn file(&self, path: &Path, folder: &Path, text: &str) -> CompiledText {
+        self.known(path, folder, text).clone()
+    }
+
+    /// The same, without a copy.
+    fn known(&self, path: &Path, folder: &Path, text: &str) -> &CompiledText {
         let found = self.files.iter().find(|file| normalize(&folder.join(&file.path)) == *path);
         let found = found.filter(|file| file.hash == hash(text));
-        found.map_or(CompiledText::Unknown, |file| file.text.clone())
+        found.map_or(&CompiledText::Unknown, |file| &file.text)
     }
 }
 
