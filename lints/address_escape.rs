@@ -118,7 +118,7 @@ fn cause(cx: &LintContext<'_>, escape: &Escape) -> Option<String> {
         EscapeKind::Stored | EscapeKind::Generic(_) => return None,
     };
     let started = cx.frame.objects.iter().filter_map(|object| match &object.kind {
-        StackObjectKind::Recursion(recursion) => Some(&**recursion),
+        StackObjectKind::Recursion(recursion) => Some(recursion),
         _ => None,
     });
     let mut recursions = started.chain(cx.frame.recursion.as_ref());

@@ -49,6 +49,9 @@ pub(crate) static LINT: Lint = Lint {
     check: Check::Object(check),
 };
 
+/// Number of functions to name.
+const SHOWN_FUNCTIONS: usize = 16;
+
 /// Number of calls to show; more tell nothing new.
 const SHOWN_CALLS: usize = 3;
 
@@ -79,7 +82,10 @@ fn of_kernel(cx: &LintContext<'_>, recursion: &Recursion) -> Finding {
 }
 
 fn what(recursion: &Recursion) -> String {
-    let names: Vec<String> = recursion.functions.iter().map(|name| format!("`{name}`")).collect();
+    let shown = recursion.functions.iter().take(SHOWN_FUNCTIONS);
+    let mut names: Vec<String> = shown.map(|name| format!("`{name}`")).collect();
+    let more = recursion.functions.len() - names.len();
+    names.extend((more > 0).then(|| format!("{more} more functions")));
     match names.as_slice() {
         [only] => format!("{only} calls itself"),
         _ => format!("{} call each other", list(&names)),
@@ -88,6 +94,12 @@ fn what(recursion: &Recursion) -> String {
 
 /// Cause key of findings that this recursion explains.
 pub(crate) fn cause(cx: &LintContext<'_>, recursion: &Recursion) -> String {
+    if let [first, .., last] = recursion.functions.as_slice()
+        && recursion.functions.len() > SHOWN_FUNCTIONS
+    {
+        // Each of them has a finding, and no other cycle has any of these names.
+        return format!("recursion of {first} to {last} in {}", cx.unit.unit.name);
+    }
     let mut names = recursion.functions.clone();
     names.sort();
     format!("recursion of {} in {}", names.join(", "), cx.unit.unit.name)

@@ -1,6 +1,7 @@
 //! Lints, and the facts available to them.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 
 use cuda_syntax::tree::base_name;
 use cuda_syntax::{Launch, Launches, SyntaxTrees};
@@ -116,6 +117,8 @@ pub struct UnitContext<'a> {
     ptx: OnceCell<PtxModule>,
     launches: OnceCell<Launches>,
     residency: OnceCell<bool>,
+    /// Whether all kernels of a name have internal linkage.
+    internal_kernels: OnceCell<HashMap<String, bool>>,
     pub(crate) reentries: KnownReentries,
     pub(crate) callers: KnownCallers,
 }
@@ -143,6 +146,7 @@ impl<'a> UnitContext<'a> {
             ptx,
             launches,
             residency,
+            internal_kernels: OnceCell::new(),
             reentries,
             callers,
         }
@@ -184,9 +188,15 @@ impl<'a> UnitContext<'a> {
 
     /// The same for all kernels with a name, without namespaces and template arguments.
     pub fn has_all_launches_of(&self, name: &str) -> bool {
-        let is_it = |function: &&PtxFunction| function.is_entry && base_name(&demangle(&function.name)) == name;
-        let mut kernels = self.ptx().functions.iter().filter(is_it).peekable();
-        self.is_one_file() && kernels.peek().is_some() && kernels.all(|function| function.linkage == Linkage::Internal)
+        let read = || {
+            let mut are_internal: HashMap<String, bool> = HashMap::new();
+            for kernel in self.ptx().functions.iter().filter(|function| function.is_entry) {
+                let is_internal = kernel.linkage == Linkage::Internal;
+                *are_internal.entry(base_name(&demangle(&kernel.name)).to_string()).or_insert(true) &= is_internal;
+            }
+            are_internal
+        };
+        self.is_one_file() && self.internal_kernels.get_or_init(read).get(name).copied().unwrap_or(false)
     }
 
     /// Whether the unit is a `.cu` file that includes no other file of the user's.

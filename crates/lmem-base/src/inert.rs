@@ -9,7 +9,12 @@ use std::borrow::Cow;
 /// alike. These are the control characters, and those that Unicode calls default ignorable, bidirectional controls, separators
 /// of lines, signs that are blank or join others (Braille, Khitan, hieroglyphs, shorthand), marks that enclose the letter before
 /// them, and characters of private use, which each font shows as it likes.
+#[inline]
 pub fn is_active(letter: char) -> bool {
+    // Nearly all letters of reports are such.
+    if letter.is_ascii() {
+        return letter.is_ascii_control();
+    }
     letter.is_control()
         || matches!(letter,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'

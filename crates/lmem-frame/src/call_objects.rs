@@ -1,6 +1,10 @@
 //! The parts of a frame that belong to calls: saved registers, arguments, results. Also the recursions that a kernel
 //! enters.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use cuda_syntax::SyntaxTrees;
 use lmem_base::mangling::{demangle, without_copy_number};
 use lmem_base::source::Span;
@@ -18,11 +22,13 @@ pub struct Calls<'a> {
     pub facts: &'a UnitFacts,
     pub trees: &'a SyntaxTrees<'a>,
     cycles: CallCycles,
+    /// By their first functions: each function of a cycle has a frame that names the cycle.
+    recursions: RefCell<HashMap<String, Arc<Recursion>>>,
 }
 
 impl<'a> Calls<'a> {
     pub fn new(facts: &'a UnitFacts, trees: &'a SyntaxTrees<'a>) -> Self {
-        Self { facts, trees, cycles: CallCycles::new(&facts.ptx) }
+        Self { facts, trees, cycles: CallCycles::new(&facts.ptx), recursions: RefCell::default() }
     }
 
     /// Whether a kernel enters a recursion.
@@ -59,9 +65,7 @@ impl<'a> Calls<'a> {
         let mut objects: Vec<FrameObject> = areas.collect();
         if frame.is_entry {
             let recursions = self.recursions_from(&frame.mangled).into_iter();
-            objects.extend(
-                recursions.map(|recursion| FrameObject::new(StackObjectKind::Recursion(Box::new(recursion)), 0)),
-            );
+            objects.extend(recursions.map(|recursion| FrameObject::new(StackObjectKind::Recursion(recursion), 0)));
         }
         objects
     }
@@ -107,13 +111,13 @@ impl<'a> Calls<'a> {
         })
     }
 
-    pub fn recursion_of(&self, function: &str) -> Option<Recursion> {
+    pub fn recursion_of(&self, function: &str) -> Option<Arc<Recursion>> {
         let name = without_copy_number(function).unwrap_or(function);
         self.cycles.of(name).or_else(|| self.cycles.of(function)).map(|cycle| self.recursion(cycle))
     }
 
     /// The recursions that a kernel enters, if the machine code has a function that saves registers for them.
-    fn recursions_from(&self, kernel: &str) -> Vec<Recursion> {
+    fn recursions_from(&self, kernel: &str) -> Vec<Arc<Recursion>> {
         let is_function = |name: &str, of: &str| of == name || without_copy_number(of) == Some(name);
         let has_frame = |name: &String| {
             let mut sections = self.facts.kernels.iter();
@@ -126,7 +130,17 @@ impl<'a> Calls<'a> {
         cycles.filter(|cycle| cycle.functions.iter().any(has_frame)).map(|cycle| self.recursion(&cycle)).collect()
     }
 
-    fn recursion(&self, cycle: &CallCycle) -> Recursion {
+    fn recursion(&self, cycle: &CallCycle) -> Arc<Recursion> {
+        let Some(first) = cycle.functions.first() else { return Arc::new(self.read_recursion(cycle)) };
+        if let Some(known) = self.recursions.borrow().get(first) {
+            return Arc::clone(known);
+        }
+        let found = Arc::new(self.read_recursion(cycle));
+        self.recursions.borrow_mut().insert(first.clone(), Arc::clone(&found));
+        found
+    }
+
+    fn read_recursion(&self, cycle: &CallCycle) -> Recursion {
         let first = cycle.functions.first().and_then(|name| self.facts.ptx.function(name));
         let mut closing: Vec<Span> = Vec::new();
         for (function, call) in &cycle.closing {

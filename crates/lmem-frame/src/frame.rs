@@ -1,6 +1,7 @@
 //! The stack frame of a kernel as a sum of objects. Frames are plain values.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use cuda_syntax::tree::BoundsPlace;
 use cuda_syntax::types;
@@ -41,7 +42,7 @@ pub struct KernelFrame {
     /// For a device function with its own frame: mangled names of the kernels that contain a copy of it.
     pub kernels: BTreeSet<String>,
     /// The call cycle of the function, if it is recursive.
-    pub recursion: Option<Recursion>,
+    pub recursion: Option<Arc<Recursion>>,
     /// Whether it is a device function that may be called indirectly.
     pub is_address_taken: bool,
     /// Bytes moved by callee-saved registers, as `(stored, loaded)`; ptxas counts them as spills.
@@ -142,7 +143,7 @@ pub enum StackObjectKind {
     /// `alloca` memory, which is not in the frame.
     Allocation(Box<Allocation>),
     /// A recursion that the kernel enters; its bytes are in the frames of the recursive functions.
-    Recursion(Box<Recursion>),
+    Recursion(Arc<Recursion>),
     /// The remainder, whose purpose is unknown.
     Unknown,
 }

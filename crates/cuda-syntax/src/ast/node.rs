@@ -80,7 +80,7 @@ impl<'t> Node<'t> {
 
     /// All children in a field: the declarators of `int a, b;`.
     pub fn fields(self, field: Field) -> impl Iterator<Item = Node<'t>> {
-        self.children().filter(move |child| child.entry().field == field.id())
+        self.children().filter(move |child| u16::from(child.entry().field) == field.id())
     }
 
     /// Whether the node is in that field of its parent.
@@ -170,7 +170,7 @@ impl<'t> Node<'t> {
 
     /// The smallest named node that covers the bytes `start..end`.
     pub fn named_descendant_for_byte_range(self, start: usize, end: usize) -> Option<Node<'t>> {
-        let found = self.nodes.covering(self.at, start, end, |entry| entry.marks.is_named);
+        let found = self.nodes.covering(self.at, start, end, |entry| entry.marks.is_named());
         found.map(|at| self.other(at))
     }
 
@@ -264,27 +264,27 @@ impl<'t> Node<'t> {
 
     /// Whether the node is named in the grammar, unlike operators, brackets and keywords.
     pub fn is_named(&self) -> bool {
-        self.entry().marks.is_named
+        self.entry().marks.is_named()
     }
 
     /// Whether the node is text that the parser could not read.
     pub fn is_error(self) -> bool {
-        self.entry().marks.is_error
+        self.entry().marks.is_error()
     }
 
     /// Whether the node or a descendant is a parse error.
     pub fn has_error(&self) -> bool {
-        self.entry().marks.has_error
+        self.entry().marks.has_error()
     }
 
     /// Whether the grammar allows the node anywhere: a comment or a directive.
     pub fn is_extra(&self) -> bool {
-        self.entry().marks.is_extra
+        self.entry().marks.is_extra()
     }
 
     /// Whether the parser inserted the node to recover from an error; it covers no text.
     pub fn is_missing(self) -> bool {
-        self.entry().marks.is_missing
+        self.entry().marks.is_missing()
     }
 
     // Positions.
@@ -306,12 +306,12 @@ impl<'t> Node<'t> {
 
     /// The line of the first byte, from 0.
     pub fn start_row(&self) -> usize {
-        self.entry().start_row as usize
+        self.nodes.row(self.entry().start)
     }
 
     /// The line after the last byte, from 0.
     pub fn end_row(&self) -> usize {
-        self.entry().end_row as usize
+        self.nodes.row(self.entry().end)
     }
 }
 

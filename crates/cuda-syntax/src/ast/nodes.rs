@@ -17,45 +17,78 @@ pub struct Nodes {
     entries: Vec<Entry>,
     /// The children of each node, side by side.
     children: Vec<u32>,
+    /// Where the lines of the text begin, but for the first.
+    lines: Vec<u32>,
 }
 
-/// What is known of a node.
+/// What is known of a node. A text has one for each token and more, so what can be looked up is not kept.
 #[derive(Debug)]
 pub(super) struct Entry {
     /// The grammar's numeric ID of the kind.
     pub(super) id: u16,
     /// The grammar's numeric ID of the field in the parent, or 0.
-    pub(super) field: u16,
+    pub(super) field: u8,
     pub(super) kind: Kind,
     pub(super) marks: Marks,
     pub(super) start: u32,
     pub(super) end: u32,
-    pub(super) start_row: u32,
-    pub(super) end_row: u32,
     /// The parent, or the node itself at the root.
     parent: u32,
     /// The number of the first node after the descendants.
     after: u32,
+    /// Where its children begin among those of all nodes; they end where those of the next node begin.
     first_child: u32,
-    child_count: u32,
-    /// Where the node stands among all children.
-    slot: u32,
 }
 
-/// What the parser says of a node by yes or no.
+/// What the parser says of a node by yes or no: one bit each.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Marks {
-    pub(super) is_named: bool,
-    pub(super) is_error: bool,
-    pub(super) has_error: bool,
-    pub(super) is_extra: bool,
-    pub(super) is_missing: bool,
+pub(super) struct Marks(u8);
+
+impl Marks {
+    const NAMED: u8 = 1;
+    const ERROR: u8 = 2;
+    const HAS_ERROR: u8 = 4;
+    const EXTRA: u8 = 8;
+    const MISSING: u8 = 16;
+
+    fn of(node: tree_sitter::Node<'_>) -> Self {
+        let marks = [
+            (node.is_named(), Self::NAMED),
+            (node.is_error(), Self::ERROR),
+            (node.has_error(), Self::HAS_ERROR),
+            (node.is_extra(), Self::EXTRA),
+            (node.is_missing(), Self::MISSING),
+        ];
+        Self(marks.into_iter().filter(|(is_set, _)| *is_set).map(|(_, mark)| mark).sum())
+    }
+
+    pub(super) fn is_named(self) -> bool {
+        self.0 & Self::NAMED != 0
+    }
+
+    pub(super) fn is_error(self) -> bool {
+        self.0 & Self::ERROR != 0
+    }
+
+    pub(super) fn has_error(self) -> bool {
+        self.0 & Self::HAS_ERROR != 0
+    }
+
+    pub(super) fn is_extra(self) -> bool {
+        self.0 & Self::EXTRA != 0
+    }
+
+    pub(super) fn is_missing(self) -> bool {
+        self.0 & Self::MISSING != 0
+    }
 }
 
 impl Nodes {
-    /// The nodes of a tree.
-    pub(crate) fn of(tree: &Tree) -> Self {
-        let mut nodes = Self { entries: Vec::with_capacity(tree.root_node().descendant_count()), children: Vec::new() };
+    /// The nodes of a tree, and the lines of the text.
+    pub(crate) fn of(tree: &Tree, text: &str) -> Self {
+        let lines = text.match_indices('\n').map(|(at, _)| at as u32 + 1).collect();
+        let entries = Vec::with_capacity(tree.root_node().descendant_count());
+        let mut nodes = Self { entries, children: Vec::new(), lines };
         let mut cursor = tree.walk();
         let mut at = nodes.add(&cursor, ROOT);
         'down: loop {
@@ -84,24 +117,14 @@ impl Nodes {
         let number = self.entries.len() as u32;
         self.entries.push(Entry {
             id: node.kind_id(),
-            field: cursor.field_id().map_or(0, u16::from),
+            field: cursor.field_id().map_or(0, |id| u16::from(id) as u8),
             kind: Kind::of_id(node.kind_id()),
-            marks: Marks {
-                is_named: node.is_named(),
-                is_error: node.is_error(),
-                has_error: node.has_error(),
-                is_extra: node.is_extra(),
-                is_missing: node.is_missing(),
-            },
+            marks: Marks::of(node),
             start: node.start_byte() as u32,
             end: node.end_byte() as u32,
-            start_row: node.start_position().row as u32,
-            end_row: node.end_position().row as u32,
             parent,
             after: number + 1,
             first_child: 0,
-            child_count: 0,
-            slot: 0,
         });
         number
     }
@@ -110,20 +133,19 @@ impl Nodes {
     fn link(&mut self) {
         for at in 1..self.entries.len() {
             let parent = self.entries[at].parent;
-            self.entries[parent as usize].child_count += 1;
+            self.entries[parent as usize].first_child += 1;
         }
         let mut next = 0;
         for entry in &mut self.entries {
+            next += entry.first_child;
             entry.first_child = next;
-            next += std::mem::take(&mut entry.child_count);
         }
+        // From the last to the first, each node goes before what its parent has by now, which then begins where its children do.
         self.children = vec![ROOT; next as usize];
-        for at in 1..self.entries.len() {
+        for at in (1..self.entries.len()).rev() {
             let parent = self.entries[at].parent as usize;
-            let slot = self.entries[parent].first_child + self.entries[parent].child_count;
-            self.entries[parent].child_count += 1;
-            self.entries[at].slot = slot;
-            self.children[slot as usize] = at as u32;
+            self.entries[parent].first_child -= 1;
+            self.children[self.entries[parent].first_child as usize] = at as u32;
         }
     }
 
@@ -139,9 +161,8 @@ impl Nodes {
 
     /// The children of a node.
     pub(super) fn children(&self, at: u32) -> &[u32] {
-        let entry = self.entry(at);
-        let first = entry.first_child as usize;
-        &self.children[first..first + entry.child_count as usize]
+        let end = self.entries.get(at as usize + 1).map_or(self.children.len(), |next| next.first_child as usize);
+        &self.children[self.entry(at).first_child as usize..end]
     }
 
     /// The parent of a node.
@@ -153,8 +174,13 @@ impl Nodes {
     pub(super) fn siblings(&self, at: u32) -> (&[u32], &[u32]) {
         let Some(parent) = self.parent(at) else { return (&[], &[]) };
         let children = self.children(parent);
-        let (before, rest) = children.split_at((self.entry(at).slot - self.entry(parent).first_child) as usize);
+        let (before, rest) = children.split_at(children.partition_point(|child| *child < at));
         (before, rest.get(1..).unwrap_or(&[]))
+    }
+
+    /// The line of an offset, from 0.
+    pub(super) fn row(&self, offset: u32) -> usize {
+        self.lines.partition_point(|start| *start <= offset)
     }
 
     /// The number of the first node after a node and its descendants.
@@ -211,7 +237,7 @@ mod tests {
         let mut parser = tree_sitter::Parser::new();
         parser.set_language(language()).unwrap();
         let tree = parser.parse(text, None).unwrap();
-        let nodes = Nodes::of(&tree);
+        let nodes = Nodes::of(&tree, text);
         let mut open = vec![(tree.root_node(), Node::root(&nodes), None)];
         let mut seen = 0;
         while let Some((theirs, ours, parent)) = open.pop() {
@@ -297,8 +323,9 @@ mod tests {
     fn subtrees_that_are_refused_are_left_out() {
         let mut parser = tree_sitter::Parser::new();
         parser.set_language(language()).unwrap();
-        let tree = parser.parse("void f() { { int a; } int b; } void g();", None).unwrap();
-        let nodes = Nodes::of(&tree);
+        let text = "void f() { { int a; } int b; } void g();";
+        let tree = parser.parse(text, None).unwrap();
+        let nodes = Nodes::of(&tree, text);
         let body = Node::root(&nodes).descendants().find(|node| node.kind() == Kind::CompoundStatement).unwrap();
         let outside = |_: Node, child: Node| child.kind() != Kind::CompoundStatement;
         let names = body.descendants_through(outside).filter(|node| node.kind() == Kind::Identifier).count();

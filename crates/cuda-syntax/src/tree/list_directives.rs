@@ -5,13 +5,13 @@
 
 use std::ops::Range;
 
-use lmem_unit::{Token, TokenKind, tokens};
+use lmem_unit::{Token, TokenKind, each_token};
 
 /// The `#define` and `#undef` within parentheses and lists of values, in order.
 pub fn definitions_in_lists(text: &str) -> Vec<Range<usize>> {
     let (mut found, mut open, mut before) = (Vec::new(), Vec::new(), "");
     let has_some = text.contains("#undef") || text.contains("#define");
-    for Token { kind, range, .. } in if has_some { tokens(text) } else { Vec::new() } {
+    for Token { kind, range, .. } in each_token(if has_some { text } else { "" }) {
         let word = &text[range.clone()];
         if kind == TokenKind::Directive {
             let name = word[1..].trim_start();

@@ -22,6 +22,7 @@ mod index;
 pub mod line_marks;
 mod line_syntax;
 mod list_directives;
+mod long_lists;
 mod loops;
 mod meaning;
 mod mentions;

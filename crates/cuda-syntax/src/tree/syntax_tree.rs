@@ -14,12 +14,13 @@ use crate::ast::{Node, Nodes, language};
 use lmem_base::mangling::demangle;
 use lmem_base::source::{SourceFile, Span, normalize};
 use lmem_unit::{
-    Artifacts, CompiledText, CompiledUnit, FrontEnd, MappedText, TokenKind, TranslationUnit, UnitCode, tokens,
+    Artifacts, CompiledText, CompiledUnit, FrontEnd, MappedText, TokenKind, TranslationUnit, UnitCode, each_token,
 };
 
 use crate::tree::attributes::{blanked, unparsed_attributes};
 use crate::tree::line_marks::LineMarks;
 use crate::tree::list_directives::definitions_in_lists;
+use crate::tree::long_lists::{long_lists, with_names};
 use crate::tree::mentions::Mention;
 use crate::tree::place::{Places, PlacesKey};
 use crate::tree::{CallSyntax, Memory, base_name};
@@ -43,14 +44,16 @@ impl SyntaxTree {
     pub fn new(text: MappedText, compiled: CompiledText) -> Self {
         let mut tree = Self::plain(text);
         tree.compiled = compiled;
+        let Some(lists) = long_lists(tree.text.as_str()) else { return tree };
         let mut parser = Parser::new();
         tree.attributes = unparsed_attributes(tree.text.as_str(), &tree.compiled);
         let parsed = blanked(tree.text.as_str(), &tree.attributes);
         let definitions = definitions_in_lists(&parsed);
         let parsed = blanked(&parsed, &definitions);
         let parsed = without_pragmas_within_statements(&parsed);
+        let parsed = with_names(&parsed, &lists);
         let parsed = parser.set_language(language()).ok().and_then(|()| parser.parse(parsed.as_ref(), None));
-        tree.nodes = parsed.map(|parsed| Nodes::of(&parsed));
+        tree.nodes = parsed.map(|parsed| Nodes::of(&parsed, tree.text.as_str()));
         tree
     }
 
@@ -381,7 +384,7 @@ fn without_pragmas_within_statements(text: &str) -> Cow<'_, str> {
     let mut parsed: Vec<u8> = Vec::new();
     let mut at = 0;
     let mut before = "";
-    for token in tokens(text) {
+    for token in each_token(text) {
         let word = text.get(token.range.clone()).unwrap_or("");
         if token.kind != TokenKind::Directive {
             before = word;

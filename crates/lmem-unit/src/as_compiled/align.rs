@@ -1,46 +1,74 @@
 //! Token-wise alignment of a file with its preprocessed text.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
 use lmem_base::diff::{Hunk, shortest};
 
 use super::Difference;
-use super::preprocessed::{Inclusion, pragma};
-use crate::as_compiled::tokens::{Token, TokenKind, tokens};
+use super::preprocessed::{Inclusion, Line, pragma};
+use crate::as_compiled::tokens::{Token, TokenKind, Tokens, each};
 
 /// Comparison takes the product of both token counts. Above this limit, the lines count as completely different.
 const MAX_COMPARED: usize = 4_000_000;
 
 /// The differences between a file and its inclusion, in order; `None` if the file's line numbers are not its own.
-pub fn differences(text: &str, inclusion: &Inclusion) -> Option<Vec<Difference>> {
-    let mut lines: BTreeMap<u32, Vec<Token>> = BTreeMap::new();
-    for token in tokens(text) {
-        if token.kind == TokenKind::Directive {
-            match directive_name(&text[token.range.clone()]) {
-                // A `#line` directive renumbers the lines.
-                name if name == "line" || name.starts_with(|c: char| c.is_ascii_digit()) => return None,
-                "pragma" => {}
-                _ => continue,
-            }
-        }
-        lines.entry(token.line).or_default().push(token);
-    }
+pub fn differences(text: &str, inclusion: &Inclusion<'_>) -> Option<Vec<Difference>> {
     let mut found = Vec::new();
     let mut group = Group::default();
-    let numbers: std::collections::BTreeSet<u32> = lines.keys().chain(inclusion.keys()).copied().collect();
-    for number in numbers {
-        let own = lines.remove(&number).unwrap_or_default();
-        let compiled = inclusion.get(&number).map_or(&[][..], Vec::as_slice);
-        let is_same = own.len() == compiled.len() && own.iter().zip(compiled).all(|(own, it)| word(text, own) == *it);
-        if is_same {
+    let mut own = OwnTokens { text, all: each(text), ahead: None };
+    let mut compiled = inclusion.iter().peekable();
+    loop {
+        let next = own.peek()?.map(|token| token.line);
+        let Some(number) = next.into_iter().chain(compiled.peek().map(|(number, _)| **number)).min() else { break };
+        let line = compiled.next_if(|(other, _)| **other == number).map(|(_, line)| line);
+        // A line that is the same is not kept, however long it is.
+        let (mut words, mut ahead, mut is_same) = (line.into_iter().flat_map(Line::words), own.clone(), true);
+        while let Some(token) = ahead.next_of(number)? {
+            is_same = is_same && words.next().is_some_and(|compiled| word(text, &token) == compiled);
+        }
+        if is_same && words.next().is_none() {
             group.finish(text, &mut found);
         } else {
-            group.own.extend(own);
-            group.compiled.extend(compiled.iter().map(String::as_str));
+            while let Some(token) = own.next_of(number)? {
+                group.own.push(token);
+            }
+            group.compiled.extend(line.into_iter().flat_map(Line::words));
         }
+        own = ahead;
     }
     group.finish(text, &mut found);
     Some(found)
+}
+
+/// The tokens of a file that the compiler sees. All answers are `None` from a `#line` on, which numbers lines anew.
+#[derive(Clone)]
+struct OwnTokens<'t> {
+    text: &'t str,
+    all: Tokens<'t>,
+    ahead: Option<Token>,
+}
+
+impl OwnTokens<'_> {
+    fn peek(&mut self) -> Option<Option<&Token>> {
+        while self.ahead.is_none() {
+            let Some(token) = self.all.next() else { return Some(None) };
+            if token.kind == TokenKind::Directive {
+                match directive_name(&self.text[token.range.clone()]) {
+                    name if name == "line" || name.starts_with(|c: char| c.is_ascii_digit()) => return None,
+                    "pragma" => {}
+                    _ => continue,
+                }
+            }
+            self.ahead = Some(token);
+        }
+        Some(self.ahead.as_ref())
+    }
+
+    /// The next token, if it is on that line.
+    fn next_of(&mut self, line: u32) -> Option<Option<Token>> {
+        let is_on_line = self.peek()?.is_some_and(|token| token.line == line);
+        Some(if is_on_line { self.ahead.take() } else { None })
+    }
 }
 
 /// `pragma` for `#  pragma unroll`.
@@ -49,12 +77,12 @@ pub fn directive_name(directive: &str) -> &str {
     rest.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or("")
 }
 
-fn word(text: &str, token: &Token) -> String {
+fn word<'t>(text: &'t str, token: &Token) -> Cow<'t, str> {
     let word = &text[token.range.clone()];
     match token.kind {
-        TokenKind::Directive => pragma(word),
+        TokenKind::Directive => Cow::Owned(pragma(word)),
         // A line splice may be inside a token.
-        _ => word.to_string(),
+        _ => Cow::Borrowed(word),
     }
 }
 
@@ -62,7 +90,7 @@ fn word(text: &str, token: &Token) -> String {
 #[derive(Default)]
 struct Group<'c> {
     own: Vec<Token>,
-    compiled: Vec<&'c str>,
+    compiled: Vec<Cow<'c, str>>,
 }
 
 impl Group<'_> {
@@ -71,13 +99,15 @@ impl Group<'_> {
         if own.is_empty() && compiled.is_empty() {
             return;
         }
-        let words: Vec<String> = own.iter().map(|token| word(text, token)).collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let is_comparable = words.len().saturating_mul(compiled.len()) <= MAX_COMPARED;
-        let hunks = match is_comparable {
-            true => shortest(&words, &compiled),
-            false => vec![(0..words.len(), 0..compiled.len())],
-        };
+        let compiled: Vec<&str> = compiled.iter().map(|word| &**word).collect();
+        if own.len().saturating_mul(compiled.len()) > MAX_COMPARED {
+            let ends = own.first().zip(own.last()).map(|(first, last)| (first.range.start, last.range.end));
+            let (start, end) = ends.unwrap_or_default();
+            return found.push(Difference { start, end, compiled: compiled.join(" ") });
+        }
+        let words: Vec<Cow<'_, str>> = own.iter().map(|token| word(text, token)).collect();
+        let words: Vec<&str> = words.iter().map(|word| &**word).collect();
+        let hunks = shortest(&words, &compiled);
         let end_of = |index: usize| own.get(index).map(|token| token.range.end);
         for (left, right) in invocations(&words, hunks) {
             let before = left.start.checked_sub(1).and_then(end_of);
@@ -131,15 +161,18 @@ fn closed(own: &[&str], open: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::as_compiled::preprocessed::inclusions;
 
     /// The differences between `own` and `compiled`, which have the same number of lines.
     fn found(own: &str, compiled: &str) -> Vec<String> {
-        let mut inclusion = Inclusion::new();
-        for token in tokens(compiled) {
-            inclusion.entry(token.line).or_default().push(word(compiled, &token));
-        }
-        let found = differences(own, &inclusion).unwrap();
+        let text = format!("# 1 \"/a.cu\"\n{compiled}");
+        let all = inclusions(&text, Path::new("/"), &|_| true);
+        let nothing = Inclusion::new();
+        let inclusion = all[Path::new("/a.cu")].first().unwrap_or(&nothing);
+        let found = differences(own, inclusion).unwrap();
         found.iter().map(|it| format!("{} → {}", &own[it.start..it.end], it.compiled)).collect()
     }
 

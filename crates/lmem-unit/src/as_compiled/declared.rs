@@ -15,18 +15,24 @@ const BEFORE_USES: [&str; 14] = [
 const MARKS: [&str; 5] = ["operator", "class", "struct", "union", "source_location"];
 
 /// The names that a file's tokens may declare, and the words of [`MARKS`] among them.
-pub fn declared<'t>(tokens: impl Iterator<Item = &'t str>) -> BTreeSet<String> {
-    let tokens: Vec<&str> = tokens.collect();
+pub fn declared<Token: AsRef<str>>(tokens: impl Iterator<Item = Token>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for (at, name) in tokens.iter().enumerate().filter(|(_, token)| is_name(token)) {
-        let before = at.checked_sub(1).and_then(|before| tokens.get(before)).copied().unwrap_or("");
-        let behind = tokens.get(at + 1).copied().unwrap_or("");
+    let mut tokens = tokens.peekable();
+    let mut last: Option<Token> = None;
+    while let Some(token) = tokens.next() {
+        let (before, name) = (last.as_ref().map_or("", Token::as_ref), token.as_ref());
+        let behind = tokens.peek().map_or("", Token::as_ref);
+        if !is_name(name) {
+            last = Some(token);
+            continue;
+        }
         let is_behind_type = (is_name(before) && !BEFORE_USES.contains(&before))
             || matches!(before, "*" | "&" | "&&" | ">" | ">>" | "," | "]");
         let is_end = matches!(behind, ";" | "," | "=" | "[" | "(" | ")" | "{" | ":" | "<" | ">" | "");
-        if (is_behind_type && is_end) || MARKS.contains(name) || name.starts_with("__builtin_") {
-            found.insert((*name).to_string());
+        if (is_behind_type && is_end) || MARKS.contains(&name) || name.starts_with("__builtin_") {
+            found.insert(name.to_string());
         }
+        last = Some(token);
     }
     found
 }

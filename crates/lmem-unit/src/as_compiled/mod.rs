@@ -27,9 +27,10 @@ use lmem_base::source::normalize;
 
 pub use self::expansion::{Expansion, is_unroll_pragma};
 pub use self::hidden::Hidden;
+use self::preprocessed::Line;
 pub use self::string_text::compiled_string;
 pub use self::unit::CompiledUnit;
-pub use crate::as_compiled::tokens::{Token, TokenKind, is_word, tokens};
+pub use crate::as_compiled::tokens::{Token, TokenKind, each as each_token, is_word, tokens};
 
 /// The user's files of one unit as compiled for one target.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,7 +105,7 @@ impl AsCompiled {
             let mut all = inclusions.iter().map(|inclusion| align::differences(&text, inclusion));
             let first = all.next()?;
             let is_one = all.all(|other| other == first);
-            let tokens = inclusions.iter().flat_map(BTreeMap::values).flatten().map(String::as_str);
+            let tokens = inclusions.iter().flat_map(BTreeMap::values).flat_map(Line::words);
             Some(CompiledFile {
                 path: relative(&path, folder),
                 hash: hash(&text),
@@ -136,9 +137,14 @@ impl AsCompiled {
 
     /// The compiled form of a file with this text, by its absolute path.
     pub fn file(&self, path: &Path, folder: &Path, text: &str) -> CompiledText {
+        self.known(path, folder, text).clone()
+    }
+
+    /// The same, without a copy.
+    fn known(&self, path: &Path, folder: &Path, text: &str) -> &CompiledText {
         let found = self.files.iter().find(|file| normalize(&folder.join(&file.path)) == *path);
         let found = found.filter(|file| file.hash == hash(text));
-        found.map_or(CompiledText::Unknown, |file| file.text.clone())
+        found.map_or(&CompiledText::Unknown, |file| &file.text)
     }
 }
 

@@ -1,22 +1,52 @@
 //! Splits the preprocessor's output (`.ii`) by source file.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use lmem_base::source::normalize;
 use nv_code::unescape_path;
 
-use crate::as_compiled::tokens::{TokenKind, tokens};
+use crate::as_compiled::tokens::{TokenKind, each, of_part};
 
-/// The result of one inclusion of a file: its tokens by source line.
-pub type Inclusion = BTreeMap<u32, Vec<String>>;
+/// The result of one inclusion of a file: what was compiled of it, by source line.
+pub type Inclusion<'t> = BTreeMap<u32, Line<'t>>;
+
+/// What was compiled of a line, as the parts of the preprocessed text that it stands in. Its tokens are cut anew when they are asked for:
+/// kept, each would take fifty times its text.
+#[derive(Default)]
+pub struct Line<'t> {
+    parts: Vec<Part<'t>>,
+}
+
+/// From the first of a line's tokens to the last.
+struct Part<'t> {
+    text: &'t str,
+    begins_with_directive: bool,
+}
+
+impl<'t> Line<'t> {
+    /// The tokens, and directives with normalized blanks.
+    pub fn words(&self) -> impl Iterator<Item = Cow<'t, str>> + '_ {
+        self.parts.iter().flat_map(|part| {
+            of_part(part.text, part.begins_with_directive).map(|token| {
+                let words = part.text.get(token.range).unwrap_or("");
+                match token.kind {
+                    TokenKind::Directive => Cow::Owned(pragma(words)),
+                    _ => Cow::Borrowed(words),
+                }
+            })
+        })
+    }
+}
 
 /// All inclusions of the user's files. An inclusion without tokens, such as a repeated guarded header, is dropped.
 pub fn inclusions<'a>(
     text: &'a str,
     folder: &'a Path,
     is_user: &'a dyn Fn(&Path) -> bool,
-) -> BTreeMap<PathBuf, Vec<Inclusion>> {
+) -> BTreeMap<PathBuf, Vec<Inclusion<'a>>> {
     let mut reader = LineReader { folder, is_user, known: HashMap::new(), files: BTreeMap::new(), open: Vec::new() };
     let mut piece = 0..0;
     let mut line = 1;
@@ -68,7 +98,7 @@ struct LineReader<'a> {
     is_user: &'a dyn Fn(&Path) -> bool,
     /// File names in markers, with the path if the file is the user's.
     known: HashMap<&'a str, Option<PathBuf>>,
-    files: BTreeMap<PathBuf, Vec<Inclusion>>,
+    files: BTreeMap<PathBuf, Vec<Inclusion<'a>>>,
     /// The inclusion stack, each entry with the index of its inclusion.
     open: Vec<(&'a str, Option<(PathBuf, usize)>)>,
 }
@@ -102,17 +132,25 @@ impl<'a> LineReader<'a> {
     }
 
     /// Records text between two markers; its first line is `line` of the current file.
-    fn take(&mut self, text: &str, line: u32) {
+    fn take(&mut self, text: &'a str, line: u32) {
         let Some((_, Some((path, number)))) = self.open.last() else { return };
         let Some(inclusion) = self.files.get_mut(path).and_then(|all| all.get_mut(*number)) else { return };
-        for token in tokens(text) {
-            let words = text.get(token.range).unwrap_or("");
-            let words = match token.kind {
-                TokenKind::Directive => pragma(words),
-                _ => words.to_string(),
-            };
-            inclusion.entry(line.saturating_add(token.line - 1)).or_default().push(words);
+        let mut open: Option<(u32, Part<'a>, Range<usize>)> = None;
+        let mut add = |(line, part, range): (u32, Part<'a>, Range<usize>)| {
+            let text = text.get(range).unwrap_or("");
+            inclusion.entry(line).or_default().parts.push(Part { text, ..part });
+        };
+        for token in each(text) {
+            let line = line.saturating_add(token.line - 1);
+            match &mut open {
+                Some((current, _, range)) if *current == line => range.end = token.range.end,
+                _ => {
+                    let part = Part { text: "", begins_with_directive: token.kind == TokenKind::Directive };
+                    open.replace((line, part, token.range)).into_iter().for_each(&mut add);
+                }
+            }
         }
+        open.into_iter().for_each(add);
     }
 }
 
@@ -127,13 +165,30 @@ pub fn pragma(text: &str) -> String {
 mod tests {
     use super::*;
 
+    fn words<'t>(all: &'t [Inclusion<'_>]) -> Vec<BTreeMap<u32, Vec<Cow<'t, str>>>> {
+        all.iter().map(|lines| lines.iter().map(|(line, it)| (*line, it.words().collect())).collect()).collect()
+    }
+
+    #[test]
+    fn tokens_of_lines_are_those_of_the_text() {
+        let text = "# 1 \"/w/a.cu\"\na # b \\\n # c\n#pragma  unroll /* x\n */ 2 \"\nd R\"(\n# e)\" '# f\n /* g */ #  pragma once\n";
+        let all = inclusions(text, Path::new("/w"), &|_| true);
+        let all = words(&all[Path::new("/w/a.cu")]);
+        let expected = crate::as_compiled::tokens::tokens(text.split_once('\n').unwrap().1);
+        let count = |line: u32| expected.iter().filter(|token| token.line == line).count();
+        assert!((1..9).all(|line| all[0].get(&line).map_or(0, Vec::len) == count(line)), "{all:?}");
+        assert_eq!(all[0][&3], ["# pragma unroll /* x */ 2 \""]);
+        assert_eq!(all[0][&7], ["# pragma once"]);
+    }
+
     #[test]
     fn tokens_come_back_to_their_files() {
         let text = "# 0 \"/w/a.cu\"\n# 0 \"<built-in>\"\n# 1 \"/w/a.cu\"\n# 1 \"/w/h.cuh\" 1\nint h;\n\
                     # 2 \"/w/a.cu\" 2\n\nint a = \n# 3 \"/w/a.cu\" 3 4\n 7\n# 3 \"/w/a.cu\"\n ;\n#pragma unroll\n\
                     # 1 \"/usr/x.h\" 1 3\nint x;\n# 9 \"/w/a.cu\" 2\nint b;\n# 1 \"/w/h.cuh\" 1\n# 10 \"/w/a.cu\" 2\n";
         let files = inclusions(text, Path::new("/w"), &|path| path.starts_with("/w"));
-        let shown: Vec<String> = files.iter().map(|(path, all)| format!("{} {all:?}", path.display())).collect();
+        let shown: Vec<String> =
+            files.iter().map(|(path, all)| format!("{} {:?}", path.display(), words(all))).collect();
         assert_eq!(
             shown,
             [
@@ -148,6 +203,6 @@ mod tests {
         let text = "# 1 \"/w/a.cu\"\nint a;\n# 100 \"made.cu\"\nint b;\n";
         let files = inclusions(text, Path::new("/w"), &|_| true);
         assert_eq!(files.len(), 1);
-        assert_eq!(files[Path::new("/w/a.cu")], [BTreeMap::from([(1, vec!["int".into(), "a".into(), ";".into()])])]);
+        assert_eq!(format!("{:?}", words(&files[Path::new("/w/a.cu")])), r#"[{1: ["int", "a", ";"]}]"#);
     }
 }

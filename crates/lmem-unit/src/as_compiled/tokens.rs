@@ -33,24 +33,38 @@ const PUNCTUATION: [&str; 27] = [
 
 /// The tokens of a text, without comments and white space.
 pub fn tokens(text: &str) -> Vec<Token> {
-    Lexer { text, at: 0, line: 1 }.all()
+    each(text).collect()
 }
 
-struct Lexer<'t> {
+/// The same one by one: a table of numbers has a token for each two bytes of its text.
+pub fn each(text: &str) -> Tokens<'_> {
+    Tokens { text, at: 0, line: 1, is_first_of_line: true }
+}
+
+/// The tokens of a part of a text that begins with one.
+pub(super) fn of_part(text: &str, begins_with_directive: bool) -> Tokens<'_> {
+    let is_first_of_line = begins_with_directive;
+    Tokens { text, at: 0, line: 1, is_first_of_line }
+}
+
+/// Tokens, cut when they are asked for.
+#[derive(Clone)]
+pub struct Tokens<'t> {
     text: &'t str,
     at: usize,
     line: u32,
+    is_first_of_line: bool,
 }
 
-impl Lexer<'_> {
-    fn all(mut self) -> Vec<Token> {
-        let mut found = Vec::new();
-        let mut is_first_of_line = true;
+impl Iterator for Tokens<'_> {
+    type Item = Token;
+
+    fn next(&mut self) -> Option<Token> {
         while let Some(byte) = self.peek(0) {
             let start = self.at;
             match byte {
                 b'\n' => {
-                    is_first_of_line = true;
+                    self.is_first_of_line = true;
                     self.advance(1);
                     continue;
                 }
@@ -74,18 +88,20 @@ impl Lexer<'_> {
                 _ => {}
             }
             let line = self.line;
-            let kind = if byte == b'#' && is_first_of_line {
+            let kind = if byte == b'#' && self.is_first_of_line {
                 self.directive();
                 TokenKind::Directive
             } else {
                 self.token(byte)
             };
-            is_first_of_line = false;
-            found.push(Token { kind, range: start..self.at, line });
+            self.is_first_of_line = false;
+            return Some(Token { kind, range: start..self.at, line });
         }
-        found
+        None
     }
+}
 
+impl Tokens<'_> {
     fn token(&mut self, byte: u8) -> TokenKind {
         if let Some(length) = literal(self.rest()) {
             self.advance(length);

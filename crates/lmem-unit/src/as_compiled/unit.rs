@@ -34,7 +34,11 @@ impl CompiledUnit<'_> {
 
     /// The compiled form of a file of the unit, includes counted.
     pub fn file(&self, file: &SourceFile) -> CompiledText {
-        self.files.file(&lmem_base::source::normalize(&file.path), &self.unit.base, file.text())
+        self.known(file).clone()
+    }
+
+    fn known(&self, file: &SourceFile) -> &CompiledText {
+        self.files.known(&lmem_base::source::normalize(&file.path), &self.unit.base, file.text())
     }
 
     /// The names that the unit's other files declare.
@@ -51,7 +55,7 @@ impl CompiledUnit<'_> {
                 let signature = self.string().signature(text.as_str(), &range)?;
                 Some(format!("{signature}\n{}", text.as_str().get(range)?))
             }
-            _ => self.file(&span.file).signature(span.file.text(), &span.range()),
+            _ => self.known(&span.file).signature(span.file.text(), &span.range()),
         }
     }
     /// Statements and lists that macros hide in a span, as written and as compiled; `None` where something else is hidden.
@@ -62,10 +66,7 @@ impl CompiledUnit<'_> {
                 string = self.string();
                 (&string, text.as_str(), text.range_of(span)?)
             }
-            _ => {
-                string = self.file(&span.file);
-                (&string, span.file.text(), span.range())
-            }
+            _ => (self.known(&span.file), span.file.text(), span.range()),
         };
         let found = compiled.hidden_statements(text, &range)?;
         Some(found.into_iter().map(|it| (it.own.join(" "), it.compiled.to_string())).collect())
