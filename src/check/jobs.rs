@@ -108,9 +108,7 @@ pub fn is_compiled(unit: &TranslationUnit) -> bool {
 }
 
 pub fn config_of<'a>(unit: &TranslationUnit, workspace: &'a Workspace) -> Option<&'a Arc<PackageConfig>> {
-    let path = unit.path();
-    let mut files = workspace.files.iter().chain(&workspace.included);
-    files.find(|file| file.path == path).map(|file| &file.config)
+    workspace.file(&unit.path()).map(|file| &file.config)
 }
 
 /// Runs all jobs on several threads; the reports are in the order of the jobs.

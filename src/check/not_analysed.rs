@@ -28,7 +28,7 @@ const UNREAD: &str = "unread";
 pub(super) fn not_analysed(extraction: &Extraction, workspace: &Workspace) -> Vec<Diagnostic> {
     let mut by_reason: BTreeMap<(Option<String>, &str), Vec<&Unresolved>> = BTreeMap::new();
     for unresolved in &extraction.unresolved {
-        let file = workspace.files.iter().find(|file| file.path == unresolved.span.file.path);
+        let file = workspace.file(&unresolved.span.file.path);
         let package = file.and_then(|file| workspace.package_of(file)).map(|package| package.name.clone());
         by_reason.entry((package, &unresolved.reason)).or_default().push(unresolved);
     }
@@ -42,7 +42,7 @@ pub(super) fn unknown_options(extraction: &Extraction, workspace: &Workspace) ->
         let reason = unit.unresolved_options();
         let own = || messages::start_of(unit).filter(|_| unit.is_unclaimed());
         let Some((reason, site)) = reason.zip(unit.use_site.clone().or_else(own)) else { continue };
-        let file = workspace.files.iter().find(|file| file.path == site.file.path);
+        let file = workspace.file(&site.file.path);
         let package = file.and_then(|file| workspace.package_of(file)).map(|package| package.name.as_str());
         by_reason.entry((package, unit.is_unclaimed(), reason)).or_default().push(site);
     }
@@ -137,7 +137,7 @@ pub(super) fn refused(workspace: &Workspace) -> Vec<Diagnostic> {
 pub(super) fn unread(extraction: &Extraction, workspace: &Workspace) -> Vec<Diagnostic> {
     let error = |unread: &Unresolved| {
         let Unresolved { span, reason } = unread;
-        let file = workspace.files.iter().find(|file| file.path == span.file.path);
+        let file = workspace.file(&span.file.path);
         let has_ending = |endings: &[&str]| has_ending(&span.file.path, endings);
         let help = match span.range().is_empty() {
             false if has_ending(&["rs"]) => {

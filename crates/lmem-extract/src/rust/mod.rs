@@ -32,7 +32,7 @@ use lmem_project::build_flags::{BuildFlags, BuiltFile};
 use lmem_project::discover::{DiscoveredFile, NotChecked, Workspace};
 use lmem_unit::{DriverOptions, IneffectiveOption, NvrtcOptions, TranslationUnit, UnitCode, UnitNames, Unresolved};
 
-use self::fold::{Folded, Folder, Origin};
+use self::fold::{Folded, Folder, Origin, UNUSUAL};
 use self::names::{Code, FunctionId, MAX_RUST_BYTES, count_arguments};
 use self::scan::{Call, Value};
 use self::sinks::{Driver, Options, Sink, Takes};
@@ -263,6 +263,11 @@ impl<'a> Extractor<'a> {
     }
 
     fn unresolved(&mut self, unresolved: Unresolved) {
+        // The text is known, and who makes it so large must not hide a kernel by that.
+        if unresolved.reason.contains(UNUSUAL) {
+            self.strings.unread.push(unresolved);
+            return;
+        }
         if self.unresolved.insert((unresolved.span.clone(), unresolved.reason.clone())) {
             self.strings.unresolved.push(unresolved);
         }

@@ -134,6 +134,13 @@ impl Workspace {
         self.packages.get(file.package?)
     }
 
+    /// The file with a path, among those that are checked and those that are parts of others.
+    pub fn file(&self, path: &Path) -> Option<&DiscoveredFile> {
+        let found = self.files.binary_search_by(|file| file.path.as_path().cmp(path)).ok();
+        let found = found.and_then(|at| self.files.get(at));
+        found.or_else(|| self.included.iter().find(|file| file.path == path))
+    }
+
     /// Whether all files of a package are to be checked, and not only some that were named.
     pub fn has_all_of(&self, package: &Package) -> bool {
         self.whole.iter().any(|folder| package.root.starts_with(folder))

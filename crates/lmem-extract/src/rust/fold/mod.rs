@@ -61,7 +61,7 @@ const MAX_PIECES: usize = 1 << 20;
 const MAX_TEXT_OF_ALL: usize = 128 << 20;
 
 /// Why a text beyond these limits is not made.
-const UNUSUAL: &str = "its text is of unusual size";
+pub(super) const UNUSUAL: &str = "its text is of unusual size";
 
 /// Bytes that a piece takes beside its characters.
 const PIECE: usize = 64;
