@@ -11,6 +11,7 @@ mod align;
 mod declared;
 mod expansion;
 mod hidden;
+mod operand;
 mod preprocessed;
 mod string_text;
 pub mod tokens;
@@ -28,7 +29,7 @@ use lmem_base::source::normalize;
 pub use self::expansion::{Expansion, is_unroll_pragma};
 pub use self::hidden::Hidden;
 pub use self::string_text::compiled_string;
-pub use self::unit::CompiledUnit;
+pub use self::unit::{CompiledUnit, HiddenCode};
 pub use crate::as_compiled::tokens::{Token, TokenKind, is_word, tokens};
 
 /// The user's files of one unit as compiled for one target.
