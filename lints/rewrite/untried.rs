@@ -42,5 +42,6 @@ fn in_source(object: &StackObject) -> Option<String> {
         return Some(format!("its function has code that is not understood{place}"));
     }
     let is_kept = name.kind() == Kind::Identifier && tree.replacement(name.byte_range(), tree.slice(name)).is_some();
-    (!is_kept).then(|| "a macro, an attribute or an `#if` in its function hides code".to_string())
+    let why = || tree.obstacle(offset).unwrap_or_else(|| "an attribute or a macro hides code".to_string());
+    (!is_kept).then(why)
 }

@@ -52,14 +52,15 @@ impl Batch {
     }
 }
 
-/// Groups candidates into batches for one compilation each. Candidates of a batch that share a unit must change nothing
+/// Groups some of the candidates, by their indices, into batches for one compilation each. Candidates of a batch that share a unit must change nothing
 /// but their own kernels, and have neither edits that touch nor a kernel in common.
-pub(super) fn batches(candidates: &[Candidate<'_>]) -> Vec<Batch> {
+pub(super) fn batches(some: &[usize], candidates: &[Candidate<'_>]) -> Vec<Batch> {
     let mut batches: Vec<Batch> = Vec::new();
-    for (index, candidate) in candidates.iter().enumerate() {
+    for index in some {
+        let candidate = &candidates[*index];
         match batches.iter_mut().find(|batch| batch.fits(candidate, candidates)) {
-            Some(batch) => batch.add(index, candidate),
-            None => batches.push(Batch::of(&[index], candidates)),
+            Some(batch) => batch.add(*index, candidate),
+            None => batches.push(Batch::of(&[*index], candidates)),
         }
     }
     batches

@@ -22,6 +22,9 @@ const MINOR_PART: u64 = 10;
 /// The same for spills: what is left of them still decides.
 const MINOR_PART_OF_SPILLS: u64 = 3;
 
+/// Frames are multiples of this many bytes: one may lose padding beside an object.
+const FRAME_UNIT: u64 = 8;
+
 /// Where less than one part in this many of the local memory goes, nothing else may get worse, unless an estimate says that it
 /// is faster.
 const SLIGHT_PART: u64 = 20;
@@ -104,6 +107,9 @@ pub enum Fault {
     Results(String),
     #[error("measured {0}")]
     Measured(String),
+    /// It was not compiled, for what was found of so many others.
+    #[error("as for {0} edits like it of this kernel: {1}")]
+    Alike(usize, Box<Fault>),
 }
 
 impl Fault {
@@ -120,7 +126,10 @@ impl Fault {
 
     /// Whether an edit only costs more than it gains alone: with those for other variables, it may gain.
     pub fn is_of_cost(&self) -> bool {
-        matches!(self, Self::NoGain | Self::Minor | Self::Work(..) | Self::Slower(_) | Self::Doubtful)
+        match self {
+            Self::Alike(_, of_others) => of_others.is_of_cost(),
+            _ => matches!(self, Self::NoGain | Self::Minor | Self::Work(..) | Self::Slower(_) | Self::Doubtful),
+        }
     }
 
     /// Whether another size of the block would not help either: a thread takes as much room in each.
@@ -345,6 +354,14 @@ fn is_minor(before: &Function, after: &Function) -> bool {
     is_kept(MINOR_PART) || (before.spilled() > after.spilled() && is_kept(MINOR_PART_OF_SPILLS))
 }
 
+/// Whether less than a tenth of the frame is gone even if all bytes of an object are. Without spills, nothing else can leave
+/// local memory.
+pub fn is_minor_at_best(before: &Function, bytes: u64) -> bool {
+    let most = bytes.saturating_add(FRAME_UNIT);
+    let is_known = before.spilled() == 0 && !before.stack_is_unknown;
+    is_known && most.saturating_mul(MINOR_PART) < before.usage.stack_frame
+}
+
 /// Whether a function that a candidate is not for has more local memory than before.
 pub fn suffers(before: Option<&Function>, after: &Function) -> bool {
     let nothing = Function::default();
@@ -410,6 +427,22 @@ mod tests {
 
     fn fault(before: &Function, after: &Function) -> Option<Fault> {
         judge(before, Some(after), TERMS).map_or_else(Some, |judged| judged.doubt)
+    }
+
+    #[test]
+    fn what_is_too_little_at_best_is_known_before() {
+        assert!(is_minor_at_best(&function(256, 0, 40, 1), 16));
+        // A frame may lose padding with the object, spills may end with it, and a frame of unknown size may be small.
+        assert!(!is_minor_at_best(&function(240, 0, 40, 1), 16) && !is_minor_at_best(&function(256, 4, 40, 1), 16));
+        assert!(!is_minor_at_best(&Function { stack_is_unknown: true, ..function(256, 0, 40, 1) }, 16));
+        assert!(!is_minor_at_best(&function(0, 0, 40, 1), 0));
+        // It agrees with what a compilation would show.
+        let shared = |frame| {
+            let mut after = function(frame, 0, 40, 1);
+            after.usage.shared = 4096;
+            after
+        };
+        assert_eq!(fault(&function(256, 0, 40, 1), &shared(240)), Some(Fault::Minor));
     }
 
     #[test]

@@ -16,12 +16,12 @@ use super::lines::keeps_line_numbers;
 use super::subjects::{Subject, Subjects, reads};
 
 /// Why a suggestion is not valid in all units.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unfit {
     /// Units compile other text there, or none that is known.
     NotAlike,
-    /// A macro beside the edit hides a statement with a name of the edit.
-    HidesName,
+    /// A macro beside the edit hides code with a name of the edit: its name and line.
+    HidesName(String, usize),
     /// It rests on the launches of one unit, and others read it.
     OtherLaunches,
     /// The code has `__LINE__` or the like, which lines that come or go would change.
@@ -34,7 +34,9 @@ impl fmt::Display for Unfit {
             Self::NotAlike => {
                 "the code is not compiled alike everywhere, or what a macro hides is more than a statement"
             }
-            Self::HidesName => "a macro in this function reads or writes what the edit changes",
+            Self::HidesName(name, line) => {
+                return write!(f, "the macro `{name}` (line {line}) reads or writes what the edit changes");
+            }
             Self::OtherLaunches => "other files that compile this code launch it in their own ways",
             Self::CountsLines => "the code counts its lines",
         })
@@ -49,7 +51,7 @@ pub fn keep_true_everywhere(diagnostics: &mut [Diagnostic], subjects: &Subjects<
         for suggestion in std::mem::take(&mut diagnostic.suggestions) {
             match unfit(&suggestion, subjects) {
                 Some(unfit) => {
-                    diagnostic.reject(&suggestion.title, unfit);
+                    diagnostic.reject(&suggestion.title, &unfit);
                     dropped.push((place.clone(), unfit));
                 }
                 None => diagnostic.suggestions.push(suggestion),
@@ -113,8 +115,12 @@ fn unfit_beside_macros(edits: &[Edit], readers: &[&Subject<'_>]) -> Option<Unfit
             seen.push(&edit.context);
             match compiled.hidden_statements(&edit.context) {
                 None => return Some(Unfit::NotAlike),
-                Some(hidden) if !hidden.is_empty() && concerned.are_in(&hidden) => return Some(Unfit::HidesName),
-                Some(_) => {}
+                Some(hidden) if hidden.is_empty() => {}
+                Some(hidden) => {
+                    if let Some(code) = concerned.first_in(&hidden) {
+                        return Some(Unfit::HidesName(code.name.clone(), code.line.unwrap_or(0)));
+                    }
+                }
             }
         }
     }

@@ -11,6 +11,7 @@ mod combine;
 mod compare;
 mod covered;
 mod everywhere;
+mod foreseen;
 mod hidden;
 mod lines;
 pub mod measure;
@@ -156,7 +157,7 @@ pub fn prove(diagnostics: &mut [Diagnostic], prover: &Prover<'_>) -> Tally {
     for round in 0..longest {
         let candidates = candidates(diagnostics, &outcomes, round, prover);
         tally.tried += candidates.len();
-        let results = try_all(&candidates, prover, &mut tally);
+        let results = foreseen::try_each(&candidates, prover, &mut tally);
         let places: Vec<usize> = candidates.iter().map(|candidate| candidate.diagnostic).collect();
         for (place, outcome) in places.into_iter().zip(results) {
             outcomes[place].push(outcome);
@@ -213,7 +214,7 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
                 diagnostic.reject(&suggestion.title, &fault);
                 // For a placeholder, the programmer may choose a better value than the one that was tried.
                 let is_chosen = suggestion.applicability == Applicability::HasPlaceholders;
-                if !is_chosen || fault.is_of_any_block() || fault.is_of_results() {
+                if !is_chosen || fault.is_of_any_block() || fault.is_of_results() || matches!(fault, Fault::Alike(..)) {
                     refuted.push((suggestion.title, fault, is_chosen));
                 }
             }
@@ -226,6 +227,9 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
         }
     }
     diagnostic.suggestions = open;
+    for (title, fault, _) in refuted.iter().filter(|(_, fault, _)| matches!(fault, Fault::Alike(..))) {
+        diagnostic.notes.push(format!("not compiled: {title} ({fault})"));
+    }
     let mut rejected: Vec<String> = Vec::new();
     let mut is_answered = diagnostic.help.iter().any(|help| help.message.contains("shared memory"));
     let is_fused =
@@ -324,12 +328,24 @@ fn candidate_of<'d>(
 /// Tries candidates together, and those with an unclear result alone.
 fn try_all(candidates: &[Candidate<'_>], prover: &Prover<'_>, tally: &mut Tally) -> Vec<Verdict> {
     let mut outcomes: Vec<Verdict> = candidates.iter().map(|_| Verdict::Open).collect();
-    try_batches(candidates, &batches(candidates), prover, tally, &mut outcomes);
-    let is_unclear = |index: &usize| matches!(outcomes[*index], Verdict::Unclear);
-    let unclear = (0..candidates.len()).filter(is_unclear);
-    let alone: Vec<Batch> = unclear.map(|index| Batch::of(&[index], candidates)).collect();
-    try_batches(candidates, &alone, prover, tally, &mut outcomes);
+    let all: Vec<usize> = (0..candidates.len()).collect();
+    try_some(candidates, &all, prover, tally, &mut outcomes);
     outcomes
+}
+
+/// The same for some of them, by their indices.
+fn try_some(
+    candidates: &[Candidate<'_>],
+    some: &[usize],
+    prover: &Prover<'_>,
+    tally: &mut Tally,
+    outcomes: &mut [Verdict],
+) {
+    try_batches(candidates, &batches(some, candidates), prover, tally, outcomes);
+    let is_unclear = |index: &&usize| matches!(outcomes[**index], Verdict::Unclear);
+    let unclear = some.iter().filter(is_unclear);
+    let alone: Vec<Batch> = unclear.map(|index| Batch::of(&[*index], candidates)).collect();
+    try_batches(candidates, &alone, prover, tally, outcomes);
 }
 
 fn try_batches(

@@ -344,3 +344,43 @@ fn edits_of_one_place_are_not_made_into_one() {
     assert_eq!(shown(&diagnostics), [[("keep `a` elsewhere", 1)], [("keep `b` elsewhere", 1)]]);
     assert_eq!(tally.compilations, 2);
 }
+
+/// Many variables of a kernel, each with an edit of its own: titles begin with the first text or the second.
+fn many(each: &'static [(&'static str, u64)], titles: [&str; 2], count: usize) -> (Vec<Diagnostic>, Tally) {
+    let file = SourceFile::from_text("a.cu", TEXT);
+    let start = TEXT.find("n * 3").unwrap();
+    let of = |number: usize| {
+        let mut diagnostic = diagnostic(&file, &[]);
+        diagnostic.evidence.as_mut().unwrap().variable = Some(format!("v{number}"));
+        let span = Span::new(&file, start..start + 5);
+        let edit = Edit { context: span.clone(), span, replacement: format!("n * 3 + {number} - {number}") };
+        let title = format!("{} `v{number}`", titles[number % 2]);
+        diagnostic.suggestions.push(Suggestion::new(title, Applicability::MachineApplicable, vec![edit]));
+        diagnostic
+    };
+    let mut diagnostics: Vec<Diagnostic> = (0..count).map(of).collect();
+    let tally = prove_with(&Frames { each, all: 16 }, &file, &mut diagnostics, 90);
+    (diagnostics, tally)
+}
+
+#[test]
+fn edits_that_are_like_many_in_vain_are_not_compiled() {
+    const NONE: &[(&str, u64)] = &[("nothing", 0), ("at all", 0)];
+    let (diagnostics, tally) = many(NONE, ["move", "move"], 9);
+    assert_eq!((tally.compilations, tally.refuted.len(), tally.proven), (6, 9, 0));
+    assert!(diagnostics[5].notes[0].starts_with("tried and rejected: move `v5` ("), "{:?}", diagnostics[5].notes);
+    let [note] = diagnostics[6].notes.as_slice() else { panic!("{:?}", diagnostics[6].notes) };
+    let expected = "not compiled: move `v6` (as for 6 edits like it of this kernel: does not reduce local memory, or turns it into spills)";
+    assert_eq!(note, expected);
+    assert!(diagnostics[6].suggestions.is_empty());
+}
+
+#[test]
+fn edits_of_another_kind_or_after_one_that_helps_are_compiled() {
+    const NONE: &[(&str, u64)] = &[("nothing", 0), ("at all", 0)];
+    assert_eq!(many(NONE, ["move", "unroll"], 9).1.compilations, 9);
+    assert_eq!(many(NONE, ["move", "unroll"], 12).1.compilations, 12);
+    const THIRD: &[(&str, u64)] = &[("+ 2 - 2", 8), ("nothing", 0)];
+    let (_, tally) = many(THIRD, ["move", "move"], 9);
+    assert_eq!((tally.compilations, tally.proven), (9, 1));
+}

@@ -894,7 +894,7 @@ mod tests {
                 "#ifndef K\n#define K 8\n#endif\nvoid k(int n) { int a[K];\n for (int i = 0; i < n; ++i) a[i] = HERE;\n}",
                 None,
             ),
-            ("#define K 4 + 4\nvoid k(int n) { int a[K];\n for (int i = 0; i < n; ++i) a[i] = HERE;\n}", None),
+            ("#define K 4 + 4\nvoid k(int n) { int a[K];\n for (int i = 0; i < n; ++i) a[i] = HERE;\n}", Some("8")),
         ] {
             assert_eq!(bound(text).as_deref(), expected, "{text}");
         }

@@ -69,9 +69,12 @@ impl SyntaxTree {
         })
     }
 
-    /// An expression, spelled for another place: unchanged if its names mean the same there, else as its value.
+    /// An expression, spelled for another place: unchanged if its names mean the same there, else as its value; so is one with
+    /// macros of several terms.
     pub fn spelled(&self, expression: Node<'_>, to: usize) -> Option<String> {
-        match self.means_the_same(self.slice(expression), expression.start_byte(), to) {
+        let is_known = matches!(self.compiled(), lmem_unit::CompiledText::Known(_));
+        let is_loose = is_known && !self.compiled().is_faithful(self.text(), &expression.byte_range());
+        match !is_loose && self.means_the_same(self.slice(expression), expression.start_byte(), to) {
             true => Some(self.slice(expression).to_string()),
             false => self.settled_value_of(expression).map(|value| value.to_string()),
         }

@@ -9,9 +9,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::ast::{Call, Field, Kind, Node};
-use crate::identifiers::occurrences;
+use crate::identifiers::{is_identifier_character, occurrences};
 use lmem_base::diagnostic::Edit;
 use lmem_base::source::Span;
+use lmem_unit::CompiledText;
 
 use crate::tree::functions::enclosing_function;
 use crate::tree::syntax_tree::SyntaxTree;
@@ -47,6 +48,33 @@ impl SyntaxTree {
     /// The function or namespace-scope declaration around an offset, if it was compiled as written and parsed
     /// completely.
     fn context(&self, offset: usize) -> Option<Span> {
+        let range = self.surroundings(offset)?;
+        // Whether hidden code shares a name with the edit is asked when all of its parts are known.
+        let hidden = self.compiled().hidden_statements(self.text(), &range)?;
+        let is_in_macro = hidden.iter().any(|hidden| hidden.range.start < offset && offset < hidden.range.end);
+        self.span(range).filter(|_| !is_in_macro)
+    }
+
+    /// Why what was compiled ends all edits of the function around an offset; `None` if it does not.
+    pub fn obstacle(&self, offset: usize) -> Option<String> {
+        let found = self.compiled().obstacle(self.text(), &self.surroundings(offset)?)?;
+        if found.is_empty() && !matches!(self.compiled(), CompiledText::Known(_)) {
+            return Some("what was compiled of its function is not known".to_string());
+        }
+        let own = self.text().get(found.clone())?;
+        let line = self.text().get(..found.start)?.matches('\n').count() + 1;
+        let line = self.span(found.start..found.start + 1).map_or(line, |span| span.start_line());
+        let name = own.split(|c: char| !is_identifier_character(c)).next().unwrap_or("");
+        let is_invocation =
+            own.len() == name.len() || own[name.len()..].trim_start().starts_with('(') && own.ends_with(')');
+        Some(match name {
+            "" => format!("a macro (line {line}) hides code"),
+            name if is_invocation => format!("the macro `{name}` (line {line}) hides code"),
+            _ => format!("an `#if` or a macro (line {line}) hides code"),
+        })
+    }
+
+    fn surroundings(&self, offset: usize) -> Option<Range<usize>> {
         let node = self.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
         let (start, end) = match enclosing_function(node) {
             Some(function) => {
@@ -62,9 +90,7 @@ impl SyntaxTree {
                 (item.start_byte(), item.end_byte())
             }
         };
-        // Whether hidden statements share a name with the edit is asked when all of its parts are known.
-        self.compiled().hidden_statements(self.text(), &(start..end))?;
-        self.span(start..end)
+        Some(start..end)
     }
 
     /// Inserts a line before the line that starts at an offset, with the same indentation and the file's line ending.

@@ -109,13 +109,44 @@ impl Group<'_> {
         let words: Vec<&str> = words.iter().map(|word| &**word).collect();
         let hunks = shortest(&words, &compiled);
         let end_of = |index: usize| own.get(index).map(|token| token.range.end);
-        for (left, right) in invocations(&words, hunks) {
+        for (left, right) in joined(&words, &compiled, invocations(&words, hunks)) {
             let before = left.start.checked_sub(1).and_then(end_of);
             let start = own.get(left.start).map(|token| token.range.start).or(before).unwrap_or(0);
             let end = left.end.checked_sub(1).filter(|_| !left.is_empty()).and_then(end_of).unwrap_or(start);
             found.push(Difference { start, end, compiled: compiled[right].join(" ") });
         }
     }
+}
+
+/// Moves tokens that are only compiled to the hunk beside them, where equal tokens lie between both: `EMIT(p);` that became
+/// `{ p++; };` has `;` in its code and `};` behind it, or `; }` in its code and `;` behind it.
+fn joined(own: &[&str], compiled: &[&str], hunks: Vec<Hunk>) -> Vec<Hunk> {
+    let mut found: Vec<Hunk> = Vec::new();
+    let mut hunks = hunks.into_iter().peekable();
+    while let Some((mut left, mut right)) = hunks.next() {
+        let is_same = |own_at: usize, at: usize| own.get(own_at).zip(compiled.get(at)).is_some_and(|(a, b)| a == b);
+        if left.is_empty() {
+            if let Some((before, became)) = found.last_mut() {
+                let most = left.start - before.end;
+                let steps = (0..most).take_while(|step| is_same(left.start - 1 - step, right.end - 1 - step)).count();
+                if steps == most {
+                    became.end = right.end - steps;
+                    continue;
+                }
+            }
+            if let Some((next, _)) = hunks.peek() {
+                let most = next.start - left.start;
+                let steps = (0..most).take_while(|step| is_same(left.start + step, right.start + step)).count();
+                if steps == most
+                    && let Some((next, became)) = hunks.next()
+                {
+                    (left, right) = (next, right.start + steps..became.end);
+                }
+            }
+        }
+        found.push((left, right));
+    }
+    found
 }
 
 /// Merges the hunks of an invocation `NAME(…)` into one hunk, from the name to the end of the expanded argument list.
@@ -125,9 +156,10 @@ fn invocations(own: &[&str], hunks: Vec<Hunk>) -> Vec<Hunk> {
     let mut hunks = hunks.into_iter().peekable();
     while let Some((mut left, mut right)) = hunks.next() {
         let is_name = |at: usize| own.get(at).is_some_and(|word| word.bytes().all(crate::as_compiled::tokens::is_word));
-        let is_invocation = !left.is_empty() && is_name(left.end - 1) && own.get(left.end) == Some(&"(");
-        if is_invocation {
-            let mut end = closed(own, left.end).unwrap_or(own.len());
+        // The parenthesis may be among the tokens that differ: `EMIT(p, 3)` becomes `{ *p = 3; }`.
+        let opens = left.clone().map(|at| at + 1).filter(|open| is_name(open - 1) && own.get(*open) == Some(&"("));
+        let ends = opens.map(|open| closed(own, open).unwrap_or(own.len()));
+        if let Some(mut end) = ends.max().filter(|end| *end > left.end) {
             // Tokens between hunks are the same on both sides.
             let mut shift = (left.end, right.end);
             while let Some((next, compiled)) = hunks.next_if(|(next, _)| next.start <= end) {
@@ -187,6 +219,12 @@ mod tests {
             ("TRACE(a[i]);", ";", &["TRACE(a[i]) → "]),
             ("t = IDX(i,\n 2) + 1;\nb;", "t = ((i) * 4 + (2))\n + 1;\nb;", &["IDX(i,\n 2) → ( ( i ) * 4 + ( 2 ) )"]),
             ("MIN(MAX(a, b), c)", "m(M(a, b), c)", &["MIN(MAX(a, b), c) → m ( M ( a , b ) , c )"]),
+            ("EMIT(p, 3); c;", "{ *p = 3; p++; *p = (3); }; c;", &["EMIT(p, 3) → { * p = 3 ; p ++ ; * p = ( 3 ) ; }"]),
+            (
+                "P(i) + P(j);",
+                "((i) * n + m) + ((j) * n + m);",
+                &["P(i) → ( ( i ) * n + m )", "P(j) → ( ( j ) * n + m )"],
+            ),
             ("a\n#if 0\nb;\n#endif\nc", "a\n\n\n\nc", &["b; → "]),
         ] {
             assert_eq!(found(own, compiled), expected, "{own}");

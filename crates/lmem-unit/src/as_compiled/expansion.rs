@@ -68,6 +68,50 @@ const FUNCTIONS: [&str; 18] = [
     "sqrtf",
 ];
 
+/// Further functions of CUDA that compute a value; those of `float` end in `f`.
+const MATH: [&str; 40] = [
+    "__expf",
+    "__fdividef",
+    "__ldg",
+    "__log2f",
+    "__logf",
+    "__popc",
+    "__powf",
+    "__saturatef",
+    "__sinf",
+    "__cosf",
+    "acos",
+    "asin",
+    "atan",
+    "atan2",
+    "cbrt",
+    "ceil",
+    "copysign",
+    "cos",
+    "cosh",
+    "erf",
+    "exp",
+    "exp10",
+    "exp2",
+    "expm1",
+    "floor",
+    "fmod",
+    "hypot",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "pow",
+    "rint",
+    "round",
+    "rsqrt",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+];
+
 /// Operators without side effects.
 const PURE_OPERATORS: [&str; 27] = [
     "+", "-", "*", "/", "%", "(", ")", "<", ">", "<<", ">>", "<=", ">=", "==", "!=", "&", "|", "^", "~", "!", ",", ".",
@@ -148,6 +192,14 @@ fn has_bare_dimension(compiled: &str) -> bool {
 fn has_variable(words: &[&str], name: &str) -> bool {
     let is_member = |at: usize| at.checked_sub(1).is_some_and(|before| matches!(words[before], "." | "->"));
     words.iter().enumerate().any(|(at, word)| *word == name && !is_member(at))
+}
+
+/// Whether a function computes a value of its arguments, and does nothing else.
+pub(super) fn is_toolkit_function(name: &str) -> bool {
+    let is_math = |name: &str| MATH.contains(&name);
+    let is_constant =
+        |name: &str| ["__builtin_huge", "__builtin_inf", "__builtin_nan"].iter().any(|it| name.starts_with(it));
+    FUNCTIONS.contains(&name) || is_constant(name) || is_math(name) || name.strip_suffix('f').is_some_and(is_math)
 }
 
 fn is_known(word: &str) -> bool {

@@ -4,10 +4,16 @@
 //! function need not understand them, as long as they share no name with it and cannot jump. `{COLOURS(X)}` may become any
 //! number of values: how many elements that variable has, is not seen, so that its name is hidden too.
 
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
+use super::operand::{self, Operand, WRITES};
 use super::tokens::{Token, TokenKind, tokens};
 use super::{CompiledText, Difference};
+
+/// CUDA's variables with members.
+const BUILT_IN: [&str; 4] = ["blockDim", "blockIdx", "gridDim", "threadIdx"];
 
 /// Words that leave a statement, or have a meaning only beside another.
 const JUMPS: [&str; 13] = [
@@ -29,49 +35,190 @@ const JUMPS: [&str; 13] = [
 /// What a macro hides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hidden<'t> {
+    /// Where it stands in the text.
+    pub range: Range<usize>,
     /// As written; of a list, the declaration up to it, too.
     pub own: [&'t str; 2],
     pub compiled: &'t str,
+    /// The macro, if it stands for an operand of an expression: an edit that has the macro in it may put it among others.
+    pub operand: Option<&'t str>,
+    /// Whether the text shows what happens to the arguments: they are read.
+    shows_arguments: bool,
+}
+
+impl<'t> Hidden<'t> {
+    /// The words that what is hidden may read or write, as they are written and as they were compiled.
+    pub fn words(&self) -> BTreeSet<&'t str> {
+        let became = code_words(self.compiled).into_iter().map(|(word, _)| word);
+        let own: Vec<(&str, bool)> = self.own.into_iter().flat_map(code_words).collect();
+        if !self.shows_arguments {
+            return own.into_iter().map(|(word, _)| word).chain(became).collect();
+        }
+        // `s.k` shows no variable `k`.
+        let shown: BTreeSet<&str> = own.into_iter().filter(|(_, is_member)| !is_member).map(|(word, _)| word).collect();
+        became.filter(|word| !shown.contains(word)).chain(self.operand).collect()
+    }
+}
+
+/// The words of code but for literals, and whether they are names of members; without those that only say which member of a
+/// variable of CUDA's is meant.
+fn code_words(text: &str) -> Vec<(&str, bool)> {
+    let all = tokens(text);
+    let word = |token: &Token| &text[token.range.clone()];
+    let before = |at: usize, back: usize| at.checked_sub(back).map(|at| word(&all[at]));
+    let is_dimension = |at: usize| before(at, 1) == Some(".") && before(at, 2).is_some_and(|it| BUILT_IN.contains(&it));
+    let kept = all.iter().enumerate().filter(|(at, token)| token.kind != TokenKind::Literal && !is_dimension(*at));
+    kept.map(|(at, token)| (word(token), matches!(before(at, 1), Some("." | "->")))).collect()
 }
 
 impl CompiledText {
-    /// The differences of a range that are not faithful, where each is a statement of a block or all of a list of values;
-    /// `None` where one is anything else. Who edits the range must share no name with them.
+    /// The differences of a range that are not faithful, where each is a statement of a block, an operand of an expression, or
+    /// all of a list of values; `None` where one is anything else. Who edits the range must share no name with them.
     pub fn hidden_statements<'t>(&'t self, text: &'t str, range: &Range<usize>) -> Option<Vec<Hidden<'t>>> {
-        let (mut hidden, mut found, mut places) = (Vec::new(), Vec::new(), None);
-        for difference in self.within(range)? {
+        self.hidden(text, range).ok()
+    }
+
+    /// The first difference of a range that ends all edits of it, if one does; an empty range where nothing is known.
+    pub fn obstacle(&self, text: &str, range: &Range<usize>) -> Option<Range<usize>> {
+        self.hidden(text, range).err()
+    }
+
+    fn hidden<'t>(&'t self, text: &'t str, range: &Range<usize>) -> Result<Vec<Hidden<'t>>, Range<usize>> {
+        let unknown = || range.start..range.start;
+        let mut found = Vec::new();
+        let all = text.get(range.clone()).ok_or_else(unknown)?;
+        let surroundings = OnceCell::new();
+        for difference in self.within(range).ok_or_else(unknown)? {
+            let place = difference.start..difference.end;
             let is_inside = range.start <= difference.start && difference.end <= range.end;
-            let own = text.get(difference.start..difference.end).filter(|_| is_inside)?;
+            let own = text.get(place.clone()).filter(|_| is_inside).ok_or_else(|| place.clone())?;
             if super::Expansion::of(own, &difference.compiled).is_faithful() {
                 continue;
             }
-            let before = match text.get(range.clone()) {
-                // A name alone looks like no call, which may do anything.
-                _ if !own.ends_with(')') => return None,
-                Some(all) if are_values(&difference.compiled) => {
-                    let places = places.get_or_insert_with(|| tokens(all));
-                    list_before(difference, places, all, range.start)
-                }
-                _ => None,
+            let surroundings = surroundings.get_or_init(|| Surroundings::new(all, range.start));
+            let compiled = difference.compiled.as_str();
+            let hide = |own: [&'t str; 2], operand, shows_arguments| Hidden {
+                range: place.clone(),
+                own,
+                compiled,
+                operand,
+                shows_arguments,
             };
-            if before.is_none() {
-                hidden.push(Some(difference).filter(|it| is_complete(&it.compiled))?);
-            }
-            found.push(Hidden { own: [before.unwrap_or(""), own], compiled: &difference.compiled });
+            let hidden = match surroundings.operand(own, difference) {
+                Some((name, operand)) if !self.is_variable(text, name, surroundings) => {
+                    Some(hide(["", own], Some(name), operand == Operand::Value))
+                }
+                _ => {
+                    let list = || surroundings.list_before(difference).filter(|_| are_values(compiled));
+                    list().map(|before| hide([before, own], None, false))
+                }
+            };
+            let hidden = hidden.or_else(|| {
+                // A name alone looks like no call, which may do anything.
+                let is_call = own.ends_with(')');
+                let is_statement = is_call && is_complete(compiled) && surroundings.stands_alone(difference);
+                is_statement.then(|| hide(["", own], None, false))
+            });
+            found.push(hidden.ok_or(place)?);
         }
-        let places = if hidden.is_empty() { Vec::new() } else { tokens(text.get(range.clone())?) };
-        let are_statements = stand_alone(&hidden, &places, text.get(range.clone())?, range.start);
-        are_statements.then_some(found)
+        Ok(found)
     }
+
+    /// Whether a name stands somewhere for what is no macro.
+    fn is_variable(&self, text: &str, name: &str, around: &Surroundings<'_>) -> bool {
+        let mut named = around.tokens.iter().filter(|token| text.get(around.place(token)) == Some(name));
+        named.any(|token| self.is_verbatim(&around.place(token)))
+    }
+}
+
+/// The tokens of a range without directives.
+struct Surroundings<'t> {
+    text: &'t str,
+    start: usize,
+    tokens: Vec<Token>,
+    words: Vec<&'t str>,
+}
+
+impl<'t> Surroundings<'t> {
+    fn new(text: &'t str, start: usize) -> Self {
+        let all = tokens(text).into_iter().filter(|token| token.kind != TokenKind::Directive);
+        let tokens: Vec<Token> = all.collect();
+        let words = tokens.iter().map(|token| &text[token.range.clone()]).collect();
+        Self { text, start, tokens, words }
+    }
+
+    fn place(&self, token: &Token) -> Range<usize> {
+        self.start + token.range.start..self.start + token.range.end
+    }
+
+    /// The indices of the tokens of a difference; `None` if it cuts one.
+    fn indices(&self, difference: &Difference) -> Option<Range<usize>> {
+        let first = self.tokens.partition_point(|token| self.start + token.range.start < difference.start);
+        let behind = self.tokens.partition_point(|token| self.start + token.range.start < difference.end);
+        let is_whole = first < behind
+            && self.place(&self.tokens[first]).start == difference.start
+            && self.place(&self.tokens[behind - 1]).end == difference.end;
+        is_whole.then_some(first..behind)
+    }
+
+    fn word(&self, at: Option<usize>) -> &'t str {
+        at.and_then(|at| self.words.get(at)).copied().unwrap_or("")
+    }
+
+    /// The macro of an invocation in an expression, and what it is there.
+    fn operand(&self, own: &'t str, difference: &Difference) -> Option<(&'t str, Operand)> {
+        let place = self.indices(difference)?;
+        let words = &self.words[place.clone()];
+        let name = words.first().copied().filter(|name| is_name(name))?;
+        let is_whole = match words {
+            [_] => true,
+            [_, "(", ..] => operand::closing(words, 1) == Some(words.len() - 1),
+            _ => false,
+        };
+        let is_statement = self.is_start(place.start) && self.word(Some(place.end)) == ";";
+        let found =
+            || operand::operand(own, &difference.compiled, &self.words[..place.start], &self.words[place.end..]);
+        let found = (is_whole && !is_statement).then(found)??;
+        let asks_others = !is_balanced(&tokens(&difference.compiled), &difference.compiled);
+        (!asks_others).then_some((name, found))
+    }
+
+    /// The statement up to a list, `const Rgb palette[] = `, if a difference is all that the list has in it.
+    fn list_before(&self, difference: &Difference) -> Option<&'t str> {
+        let place = self.indices(difference)?;
+        let back = |steps: usize| self.word(place.start.checked_sub(steps));
+        let is_list = back(1) == "{" && back(2) == "=" && self.word(Some(place.end)) == "}";
+        if !is_list || self.word(Some(place.end + 1)) != ";" {
+            return None;
+        }
+        let before = &self.tokens[..place.start - 1];
+        let end = self.words[..before.len()].iter().rposition(|word| matches!(*word, ";" | "{" | "}"))?;
+        Some(self.text.get(self.tokens[end].range.end..self.tokens[place.start - 1].range.start)?.trim())
+    }
+
+    /// Whether a statement of a block begins at a token: behind one, outside of parentheses.
+    fn is_start(&self, at: usize) -> bool {
+        let words = &self.words[..at];
+        let count = |brackets: [&str; 2]| words.iter().filter(|word| brackets.contains(word)).count();
+        let is_outside = count(["(", "["]) == count([")", "]"]);
+        is_outside && matches!(self.word(at.checked_sub(1)), ";" | "{" | "}")
+    }
+
+    /// Whether a difference stands where a statement of a block stands, before `;`.
+    fn stands_alone(&self, difference: &Difference) -> bool {
+        let place = self.indices(difference);
+        place.is_some_and(|place| self.is_start(place.start) && self.word(Some(place.end)) == ";")
+    }
+}
+
+fn is_name(word: &str) -> bool {
+    word.bytes().all(super::tokens::is_word) && !word.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Words of calls in which threads meet or end; who looks for such calls must see them.
 const ENDS: [&str; 8] = ["__assert", "__bar", "__brkpt", "__trap", "abort", "arrive", "exit", "wait"];
 /// Instructions that jump, or in which threads meet or end.
 const INSTRUCTIONS: [&str; 8] = ["bar.", "bra", "exit", "match.", "redux", "shfl", "trap", "vote"];
-
-/// Operators that write to what is before or behind them.
-const WRITES: [&str; 13] = ["=", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="];
 
 /// Whether compiled tokens are values of a list, without a statement or an assignment.
 fn are_values(compiled: &str) -> bool {
@@ -81,21 +228,6 @@ fn are_values(compiled: &str) -> bool {
         word != ";" && !WRITES.contains(&word)
     };
     !all.is_empty() && all.iter().all(is_value) && is_balanced(&all, compiled)
-}
-
-/// The statement up to a list, `const Rgb palette[] = `, if a difference is all that the list has in it.
-fn list_before<'t>(difference: &Difference, places: &[Token], text: &'t str, start: usize) -> Option<&'t str> {
-    let all: Vec<&Token> = places.iter().filter(|token| token.kind != TokenKind::Directive).collect();
-    let first = all.iter().position(|token| start + token.range.start == difference.start)?;
-    let behind = all.iter().position(|token| start + token.range.start >= difference.end)?;
-    let word = |at: usize| all.get(at).map_or("", |token| &text[token.range.clone()]);
-    let back = |steps: usize| first.checked_sub(steps).map_or("", word);
-    if back(1) != "{" || back(2) != "=" || word(behind) != "}" || word(behind + 1) != ";" {
-        return None;
-    }
-    let is_end = |token: &&&Token| matches!(&text[token.range.clone()], ";" | "{" | "}");
-    let end = all[..first - 1].iter().rev().find(is_end)?.range.end;
-    Some(text.get(end..all[first - 1].range.start)?.trim())
 }
 
 /// Whether compiled tokens are whole statements that end where they end.
@@ -143,33 +275,6 @@ fn is_expression(all: &[Token], compiled: &str) -> bool {
     let is_operand = last.kind != TokenKind::Punctuation || matches!(&*word(last), ")" | "]" | "++" | "--");
     let is_do = first == "while" && compiled[..behind].trim_end().ends_with('}');
     is_operand && (is_do || !matches!(&*first, "for" | "if" | "while" | "switch" | "do"))
-}
-
-/// Whether each difference stands where a statement of a block stands: behind one, outside of parentheses, before `;`.
-fn stand_alone(hidden: &[&Difference], places: &[Token], text: &str, start: usize) -> bool {
-    let mut wanted = hidden.iter().peekable();
-    let (mut depth, mut before, mut end) = (0i64, "", None);
-    for token in places {
-        let word = &text[token.range.clone()];
-        let at = start + token.range.start;
-        if let Some(behind) = end
-            && at >= behind
-        {
-            if word != ";" {
-                return false;
-            }
-            end = None;
-        }
-        if let Some(difference) = wanted.next_if(|it| it.start <= at) {
-            if difference.start != at || depth != 0 || !matches!(before, ";" | "{" | "}") {
-                return false;
-            }
-            end = Some(difference.end);
-        }
-        depth += i64::from(matches!(word, "(" | "[")) - i64::from(matches!(word, ")" | "]"));
-        before = word;
-    }
-    wanted.peek().is_none() && end.is_none()
 }
 
 #[cfg(test)]
@@ -233,6 +338,58 @@ mod tests {
             hidden("{ if (c) { STEP(1); } STEP(2); }", "#define STEP(x) h += x; g()").map(|found| found.len()),
             Some(2)
         );
+    }
+
+    /// The words that matter of all that is hidden.
+    fn matter(body: &str, macros: &str) -> Option<Vec<String>> {
+        let text = format!("{macros}\nvoid f(int n, float *p) {body}\n");
+        let compiled = compiled_string(&text, &[], &|_| true);
+        let found = compiled.hidden_statements(&text, &(text.rfind("(int n").unwrap()..text.len() - 1))?;
+        let words = found.iter().flat_map(super::Hidden::words).filter(|word| super::is_name(word));
+        Some(words.collect::<std::collections::BTreeSet<_>>().into_iter().map(str::to_string).collect())
+    }
+
+    #[test]
+    fn operands_are_hidden_with_their_free_names() {
+        for (body, macros, expected) in [
+            ("{ x = a[1] * SCALE; }", "#define SCALE (4.0f / ONE_PI)", &["ONE_PI", "SCALE"][..]),
+            ("{ x = q[AT(i, n)]; }", "#define AT(i, j) ((j) * width + (i))", &["AT", "width"]),
+            // `k` of the text is a member's name.
+            ("{ x = q[AT(s.k, n)]; }", "#define AT(i, j) ((i) * k + (j))", &["AT", "k"]),
+            ("{ x = q[AT(threadIdx.x, n)]; }", "#define AT(i, j) ((i) * x + (j))", &["AT", "x"]),
+            ("{ SLOT(n) = 3; }", "#define SLOT(i) (p[i])", &["SLOT", "n", "p"]),
+            ("{ f(n, ALL); }", "#define ALL p, row", &["ALL", "p", "row"]),
+            ("{ for (int i = 0; i < LENGTH; i++) { a[i] = 0; } }", "#define LENGTH (n + m)", &["LENGTH", "m", "n"]),
+            ("{ x = OUTER + 1; }", "#define OUTER (INNER * 2)\n#define INNER (n)", &["OUTER", "n"]),
+        ] {
+            let expected: Vec<String> = expected.iter().map(ToString::to_string).collect();
+            assert_eq!(matter(body, macros), Some(expected), "{body} {macros}");
+        }
+    }
+
+    #[test]
+    fn operands_that_are_more_end_all_edits() {
+        for (body, macros) in [
+            ("{ x = a[1] * SUM; }", "#define SUM n + m"),
+            ("{ x = 2 * NEXT; }", "#define NEXT (n++)"),
+            ("{ x = 2 * DEAL; }", "#define DEAL next(p)"),
+            ("{ x = NEIGHBOUR(n); }", "#define NEIGHBOUR(v) __shfl_sync(mask, v, 1)"),
+            ("{ x = 2 * MEET(n); }", "#define MEET(v) (__syncthreads_or(v))"),
+            ("{ STEP; }", "#define STEP n + 1"),
+            // A name that is a variable, too.
+            ("{ int len = 3; x = len;\n#define len (n * m)\nx = 2 * len; }", ""),
+            ("{ x = n;\n#define n (p[0])\nx = 2 * n; }", ""),
+        ] {
+            assert_eq!(matter(body, macros), None, "{body} {macros}");
+        }
+    }
+
+    #[test]
+    fn what_ends_all_edits_is_found() {
+        let text = "#define A (n + m)\n#define B n + m\nvoid f(int n) { x = 2 * A; x = 2 * B; }\n";
+        let compiled = compiled_string(text, &[], &|_| true);
+        let found = compiled.obstacle(text, &(text.find("(int n)").unwrap()..text.len() - 1)).unwrap();
+        assert_eq!((found.start, &text[found]), (text.find("B; }").unwrap(), "B"));
     }
 
     #[test]

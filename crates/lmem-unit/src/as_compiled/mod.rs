@@ -11,6 +11,7 @@ mod align;
 mod declared;
 mod expansion;
 mod hidden;
+mod operand;
 mod preprocessed;
 mod string_text;
 pub mod tokens;
@@ -29,7 +30,7 @@ pub use self::expansion::{Expansion, is_unroll_pragma};
 pub use self::hidden::Hidden;
 use self::preprocessed::Line;
 pub use self::string_text::compiled_string;
-pub use self::unit::CompiledUnit;
+pub use self::unit::{CompiledUnit, HiddenCode};
 pub use crate::as_compiled::tokens::{Token, TokenKind, each as each_token, is_word, tokens};
 
 /// The user's files of one unit as compiled for one target.

@@ -5,9 +5,22 @@ use std::path::PathBuf;
 
 use lmem_base::source::{SourceFile, Span};
 
-use super::{AsCompiled, CompiledText};
+use super::{AsCompiled, CompiledText, Hidden};
 use crate::as_compiled::string_text::compiled_string;
 use crate::{TranslationUnit, UnitCode};
+
+/// What one use of a macro hides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HiddenCode {
+    /// The macro.
+    pub name: String,
+    /// Its line in the file.
+    pub line: Option<usize>,
+    /// It stands for an operand of an expression.
+    pub is_operand: bool,
+    /// The words that it may read or write.
+    pub words: BTreeSet<String>,
+}
 
 /// A unit with the facts of one compilation.
 #[derive(Clone, Copy)]
@@ -58,8 +71,9 @@ impl CompiledUnit<'_> {
             _ => self.known(&span.file).signature(span.file.text(), &span.range()),
         }
     }
-    /// Statements and lists that macros hide in a span, as written and as compiled; `None` where something else is hidden.
-    pub fn hidden_statements(&self, span: &Span) -> Option<Vec<(String, String)>> {
+
+    /// What macros hide in a span; `None` where an edit can't stand beside it.
+    pub fn hidden_statements(&self, span: &Span) -> Option<Vec<HiddenCode>> {
         let string;
         let (compiled, text, range) = match &self.unit.code {
             UnitCode::CudaText { text, .. } => {
@@ -68,7 +82,17 @@ impl CompiledUnit<'_> {
             }
             _ => (self.known(&span.file), span.file.text(), span.range()),
         };
+        let place = |offset: usize| match &self.unit.code {
+            UnitCode::CudaText { text, .. } => text.place(offset),
+            _ => Some(Span::new(&span.file, offset..offset)),
+        };
         let found = compiled.hidden_statements(text, &range)?;
-        Some(found.into_iter().map(|it| (it.own.join(" "), it.compiled.to_string())).collect())
+        let code = |hidden: Hidden<'_>| HiddenCode {
+            name: hidden.own[1].split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or("").to_string(),
+            line: place(hidden.range.start).map(|place| place.start_line()),
+            is_operand: hidden.operand.is_some(),
+            words: hidden.words().into_iter().map(str::to_string).collect(),
+        };
+        Some(found.into_iter().map(code).collect())
     }
 }
