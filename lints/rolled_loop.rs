@@ -133,7 +133,7 @@ impl Walk {
             (Self::Loop, TripCount::Constant) if found.is_some_and(|found| found.pragma.is_some()) => {
                 "rolled loop despite a constant trip count".to_string()
             }
-            (Self::Loop, TripCount::Constant) => "rolled loop, trip count too large to unroll".to_string(),
+            (Self::Loop, TripCount::Constant) => "rolled loop, too large to unroll".to_string(),
             (Self::Loop, TripCount::Unknown) => "rolled loop".to_string(),
             (Self::Call(call), _) => format!("`{call}` of variable length"),
             (Self::Library(function), _) => format!("walked by a loop inside `{function}`"),

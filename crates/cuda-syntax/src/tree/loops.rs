@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::ast::{Field, Kind, Node};
+use crate::tree::functions::enclosing_function;
 use crate::tree::syntax_tree::SyntaxTree;
 
 /// A loop in the source.
@@ -21,6 +22,13 @@ impl SyntaxTree {
         let is_function = |node: &Node<'_>| matches!(node.kind(), Kind::FunctionDefinition | Kind::LambdaExpression);
         let around = self.node_at(offset).into_iter().flat_map(Node::ancestors).take_while(|node| !is_function(node));
         around.filter(|node| is_loop(*node)).filter_map(|node| self.loop_syntax(node)).collect()
+    }
+
+    /// All loops of the function that holds an offset.
+    pub fn loops_in_function(&self, offset: usize) -> Vec<LoopSyntax> {
+        let function = self.node_at(offset).and_then(enclosing_function);
+        let loops = function.into_iter().flat_map(Node::descendants).filter(|node| is_loop(*node));
+        loops.filter_map(|node| self.loop_syntax(node)).collect()
     }
 
     pub(super) fn loop_syntax(&self, node: Node<'_>) -> Option<LoopSyntax> {
@@ -50,6 +58,7 @@ pub fn is_loop(node: Node<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::tree;
+    use super::*;
 
     #[test]
     fn loops_are_found() {
@@ -57,5 +66,17 @@ mod tests {
         let loops = tree.loops_around(tree.offset(13, 31).unwrap());
         assert_eq!(&tree.text()[loops[0].range.clone()], "for (int k = 0; k < 4; ++k)");
         assert_eq!(&tree.text()[loops[0].pragma.clone().unwrap()], "#pragma unroll 1");
+    }
+
+    #[test]
+    fn loops_of_a_function_are_found_from_the_start_of_its_line() {
+        let text = "void f(int n) { while (n > 0) { n--; } }\nvoid g(int n) { for (;;) { n++; } do n--; while (n); }\n";
+        let tree = SyntaxTree::example("a.cu", text);
+        let headers = |offset: usize| -> Vec<&str> {
+            tree.loops_in_function(offset).into_iter().map(|found| &text[found.range]).collect()
+        };
+        assert!(tree.loops_around(0).is_empty());
+        assert_eq!(headers(0), ["while (n > 0)"]);
+        assert_eq!(headers(text.find("void g").unwrap()), ["for (;;)", "do"]);
     }
 }

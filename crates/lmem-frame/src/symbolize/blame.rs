@@ -204,6 +204,9 @@ pub fn source_loop(
     depth: Option<u32>,
     trees: &SyntaxTrees<'_>,
 ) -> Option<(Rc<SyntaxTree>, LoopSyntax)> {
+    if let Some(of_line) = loop_of_line(places, branch, trees) {
+        return of_line;
+    }
     let around = || {
         places.iter().flat_map(|place| {
             let tree = place.tree(trees);
@@ -217,6 +220,27 @@ pub fn source_loop(
     around()
         .find(|(tree, found)| closes(tree, found, branch, trees))
         .or_else(|| rolled().next().filter(|_| is_innermost()))
+}
+
+/// The loop of an inlined function that has its loops on one line, where an access tells no column: around the place there is
+/// none then, and the loops around the call are others. `None` where that is not so, `Some(None)` where several loops may be it.
+fn loop_of_line(
+    places: &Places,
+    branch: &SourceLines,
+    trees: &SyntaxTrees<'_>,
+) -> Option<Option<(Rc<SyntaxTree>, LoopSyntax)>> {
+    let place = places.first().filter(|place| place.callee.is_none() && places.len() > 1)?;
+    let tree = place.tree(trees);
+    let (file, line) = branch.first().and_then(|line| trees.locate(&line.file, line.line))?;
+    if !Rc::ptr_eq(trees.tree(file), tree) || !tree.loops_around(place.offset).is_empty() {
+        return None;
+    }
+    let has_line = |found: &LoopSyntax| {
+        (tree.line_of(found.range.start)..=tree.line_of(found.range.end)).contains(&(line as usize))
+    };
+    let mut found = tree.loops_in_function(place.offset).into_iter().filter(has_line);
+    let only = found.next()?;
+    Some(found.next().is_none().then(|| (Rc::clone(tree), only)))
 }
 
 /// The source loop that moves an index. Of several, the one that the machine code has, else one whose trip count is unknown.
