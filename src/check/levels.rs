@@ -128,8 +128,7 @@ fn known_lint(name: &str, level: Level) -> Result<String, CheckError> {
 /// Gives a remark the level from the settings of its file, otherwise from the settings of all files.
 pub fn leveled_by_file(remark: Diagnostic, workspace: &Workspace, levels: &AllLevels) -> Option<Diagnostic> {
     let path = remark.primary.as_ref().map(|label| &label.span.file.path);
-    let mut files = workspace.files.iter().chain(&workspace.included);
-    let own = path.and_then(|path| files.find(|file| file.path == *path));
+    let own = path.and_then(|path| workspace.file(path));
     // A header or a manifest uses the settings of the files around it.
     let near = path.and_then(|path| path.parent());
     let around = || workspace.files.iter().find(|file| near.is_some_and(|folder| file.path.starts_with(folder)));

@@ -36,7 +36,7 @@ pub(super) fn notes(extraction: &Extraction, workspace: &Workspace, builds: &Bui
 
 /// A note on files that builds compile and that lie outside of the workspace: they are not checked.
 pub(super) fn elsewhere<'f>(workspace: &Workspace, compiled: impl Iterator<Item = &'f Path>) -> Option<String> {
-    let is_checked = |path: &Path| workspace.files.iter().any(|file| file.path == path);
+    let is_checked = |path: &Path| workspace.file(path).is_some();
     let is_inside = |path: &Path| {
         let packages = workspace.packages.iter().map(|package| package.root.as_path());
         packages.chain([workspace.root.as_path()]).any(|root| path.starts_with(root))
