@@ -12,7 +12,7 @@ use super::{Cache, Key, Moved, Origin};
 use crate::compile::{CompileError, Failure};
 
 /// Changed whenever entries of older versions of this tool must not be read.
-const FAILURE_FORMAT: &str = "cargo-lmem failures 3";
+const FAILURE_FORMAT: &str = "cargo-lmem failures 4";
 
 #[derive(Serialize, Deserialize)]
 struct Refusal {

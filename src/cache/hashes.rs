@@ -183,7 +183,7 @@ fn names(folder: &Path) -> Option<String> {
 }
 
 fn name(root: &Path) -> Key {
-    Key::of(["cargo-lmem file hashes 1", &root.to_string_lossy()])
+    Key::of(["cargo-lmem file hashes 2", &root.to_string_lossy()])
 }
 
 #[cfg(test)]
