@@ -22,7 +22,10 @@ const FEATURES: &[&str] = &[
     "data-sections",
     "delete-null-pointer-checks",
     "exceptions",
+    "excess-precision",
+    "exec-charset",
     "fast-math",
+    "fat-lto-objects",
     "finite-math-only",
     "fp-contract",
     "fp-model",
@@ -70,17 +73,46 @@ const FEATURES: &[&str] = &[
     "strict-aliasing",
     "strict-enums",
     "strict-overflow",
+    "strict-flex-arrays",
     "threadsafe-statics",
     "tls-model",
     "trapping-math",
-    "tree-vectorize",
+    "trivial-auto-var-init",
     "unroll-loops",
     "unsafe-math-optimizations",
     "unsigned-char",
     "unwind-tables",
     "visibility",
     "visibility-inlines-hidden",
+    "wide-exec-charset",
     "wrapv",
+    "zero-call-used-regs",
+];
+
+/// Beginnings of further `-f…`, which change how code is optimized and how much the compiler bears with.
+const OPTIMIZING: [&str; 22] = [
+    "align-",
+    "caller-saves",
+    "constexpr-",
+    "cprop",
+    "cse-",
+    "expensive-",
+    "gcse",
+    "harden",
+    "inline-",
+    "ipa-",
+    "ira-",
+    "keep-",
+    "loop-",
+    "merge-",
+    "message-length",
+    "optimize-",
+    "peel-",
+    "reorder-",
+    "sched",
+    "split-",
+    "template-",
+    "tree-",
 ];
 
 /// Whether an option is known to start no program and to read no file.
@@ -93,10 +125,13 @@ pub fn is_host_option(option: &str) -> bool {
     let is_level = begins("-O") && option.len() <= 6 && option[2..].chars().all(char::is_alphanumeric);
     let is_feature = option.strip_prefix("-f").is_some_and(|feature| {
         let name = feature.split('=').next().unwrap_or(feature);
-        FEATURES.contains(&name) && is_name(feature)
+        let is_known = FEATURES.contains(&name) || OPTIMIZING.iter().any(|beginning| name.starts_with(beginning));
+        is_known && is_name(feature)
     });
-    // Which instructions there are, and how large types and code are.
-    let is_of_machine = option.strip_prefix("-m").is_some_and(|name| !name.is_empty() && is_name(name));
+    // Which instructions there are, and how large types and code are. clang hands others on to LLVM.
+    let is_of_machine = option.strip_prefix("-m").is_some_and(|name| {
+        !name.is_empty() && is_name(name) && !["llvm", "link", "dump"].iter().any(|other| name.starts_with(other))
+    });
     PLAIN.contains(&option)
         || is_warning
         || is_macro
@@ -107,27 +142,36 @@ pub fn is_host_option(option: &str) -> bool {
         || begins("-std=")
 }
 
-/// Whether a refused option of the host compiler may define macros: one of which nothing is known.
+/// Whether a refused option of the host compiler may change the text that is compiled: one of which nothing is known.
 pub fn may_define(option: &str) -> bool {
-    /// They change messages, names in debug information, or what later steps make.
-    const WITHOUT_TEXT: [&str; 14] = [
+    /// They change messages, names in debug information and in texts, or what later steps make.
+    const WITHOUT_TEXT: [&str; 21] = [
         "auto-profile",
         "callgraph-info",
+        "color-diagnostics",
         "compare-debug",
-        "debug-prefix-map",
+        "coverage",
+        "debug-",
+        "deps-",
         "diagnostics",
         "dump",
+        "file-prefix-map",
+        "macro-prefix-map",
         "max-errors",
+        "mem-report",
         "opt-info",
         "profile",
+        "random-seed",
         "save-optimization-record",
         "stack-usage",
         "test-coverage",
-        "time-report",
+        "time-",
         "use-ld",
     ];
     let feature = option.strip_prefix("-f").filter(|feature| !feature.is_empty());
-    feature.is_some_and(|feature| !WITHOUT_TEXT.iter().any(|name| feature.starts_with(name)))
+    feature.is_some_and(|feature| {
+        !is_host_option(option) && !WITHOUT_TEXT.iter().any(|beginning| feature.starts_with(beginning))
+    })
 }
 
 #[cfg(test)]
@@ -147,6 +191,9 @@ mod tests {
             "-mlong-double-64",
             "-march=haswell",
             "-fno-rtti",
+            "-ftrivial-auto-var-init=zero",
+            "-fexec-charset=EBCDIC-US",
+            "-ftree-loop-vectorize",
             "-O2",
             "-Wall",
             "-std=c++20",
@@ -170,6 +217,11 @@ mod tests {
             "-Xpreprocessor",
             "-iquote",
             "-fauto-profile=x",
+            "-fpass-plugin=x",
+            "-fsanitize-ignorelist=x",
+            "-fdiagnostics-format=sarif-file",
+            "-fdeps-file=x",
+            "-mllvm",
             "-fmodule-mapper=|./evil",
             "-m",
             "-f",
@@ -180,8 +232,13 @@ mod tests {
 
     #[test]
     fn an_unknown_feature_may_define_macros() {
-        assert!(may_define("-fplugin=x") && may_define("-fexec-charset=EBCDIC-US") && may_define("-fnew"));
-        assert!(!may_define("-fdebug-prefix-map=/a=/b") && !may_define("-fdiagnostics-color") && !may_define("-B."));
-        assert!(!may_define("-rdynamic"));
+        for option in ["-fplugin=x", "-finput-charset=UTF-16", "-fmodules-ts", "-fpreprocessed", "-fnew=/a/b"] {
+            assert!(may_define(option), "{option}");
+        }
+        for option in
+            ["-ffile-prefix-map=/a=/b", "-fdiagnostics-color", "-fprofile-use=/a", "-B.", "-rdynamic", "-fPIC"]
+        {
+            assert!(!may_define(option), "{option}");
+        }
     }
 }
