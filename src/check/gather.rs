@@ -190,8 +190,9 @@ impl<'a> Gatherer<'a> {
             .filter(|path| places::is_regular(path))
             .filter_map(|path| Some(NotChecked { why: self.workspace.overlooks(path)?, path: path.clone() }));
         found.extend(overlooked);
-        let folders = tracked.iter().filter(|path| path.is_dir() && has_source(path));
-        let hidden = folders.filter(|folder| self.workspace.overlooks(folder).is_some());
+        let folders = tracked.iter().filter(|path| !is_source(path));
+        let submodules = folders.filter(|path| path.is_dir() && has_source(path));
+        let hidden = submodules.filter(|folder| self.workspace.overlooks(folder).is_some());
         found.extend(hidden.map(|folder| NotChecked { why: Unchecked::Submodule, path: folder.clone() }));
         let others: Vec<NotChecked> =
             others.into_iter().filter(|other| found.iter().all(|known| known.path != other.path)).collect();

@@ -65,7 +65,7 @@ pub fn jobs<'a>(
             // A file that the build does not know yet is compiled for what the build is for.
             (true, true, true) if is_unknown && !builds.is_empty() => builds.to_vec(),
             // Nothing is to be said of an architecture for which nothing is compiled.
-            (true, true, true) if has_machine_code(unit) && is_never_compiled(unit, &target::likely()) => Vec::new(),
+            (true, true, true) if is_never_compiled(unit, &target::likely()) => Vec::new(),
             (true, true, true) => vec![fallback.get_or_insert_with(|| target::fallback(talk)).clone()],
         };
         for architecture in architectures.into_iter().filter(|name| !is_never_compiled(unit, name)) {
@@ -96,11 +96,6 @@ pub fn job_of<'a>(
         talk.note(&format!("`{}` is machine code for {own}, and is analysed as that", unit.name));
     }
     Some(Job { unit, target: Target { toolkit: Arc::clone(toolkit), architecture: own.clone() }, levels })
-}
-
-/// Whether PTX comes with machine code.
-fn has_machine_code(unit: &TranslationUnit) -> bool {
-    matches!(&unit.code, UnitCode::Ptx { options, .. } if !options.compiled.is_empty())
 }
 
 /// Whether PTX comes with machine code for its architecture, so that the driver never compiles it.

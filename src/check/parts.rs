@@ -50,8 +50,8 @@ pub(super) fn of_source(part: &TranslationUnit, mut report: UnitReport) -> Optio
     Some(report).filter(|report| !report.is_refused)
 }
 
-/// The files of which units lack code: all of it, or a kernel. `included` are parts of `.cu` files, `as_texts` of Rust code's texts. Nothing is said
-/// where a unit does not compile, which may be the one.
+/// The files of which units lack code: all of it, or a kernel. `included` are parts of `.cu` files, `as_texts` of Rust
+/// code's texts. Nothing is said where a unit does not compile, which may be the one.
 pub(super) fn in_no_unit(
     included: &[DiscoveredFile],
     as_texts: &[PathBuf],
@@ -85,9 +85,9 @@ fn are_compiled<'a>(path: &Path, units: impl Iterator<Item = (&'a Job<'a>, &'a U
         }
         let Some(text) = &text else { return true };
         let (files, folder) = (report.as_compiled.get(), normalize(&job.unit.base));
-        let is_known = is_file(job.unit) && !files.files.is_empty();
-        let is_named = files.files.iter().any(|file| normalize(&folder.join(&file.path)) == path);
-        if (is_known && !is_named) || claims_lines(path, job, report) {
+        // Only what the preprocessor entered is among them: what a `#line` claims is not.
+        let is_entered = files.files.iter().any(|file| normalize(&folder.join(&file.path)) == path);
+        if is_file(job.unit) && !is_entered {
             continue;
         }
         let compiled = files.file(path, &folder, text);
@@ -95,19 +95,6 @@ fn are_compiled<'a>(path: &Path, units: impl Iterator<Item = (&'a Job<'a>, &'a U
         lacking.retain(|kernel| !compiled.is_mostly_compiled(kernel));
     }
     has_code && lacking.is_empty()
-}
-
-/// Whether a line of a unit's files says that what follows it is of another file: `#line 5 "part.cu"`.
-fn claims_lines(path: &Path, job: &Job<'_>, report: &UnitReport) -> bool {
-    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return true };
-    let own = job.unit.path();
-    let files = report.dependencies.iter().map(PathBuf::as_path).chain([own.as_path()]).filter(|file| *file != path);
-    files.filter_map(text_of).any(|text| {
-        text.lines().filter(|line| line.contains(name)).any(|line| {
-            let rest = line.trim_start().strip_prefix('#').map(str::trim_start);
-            rest.is_some_and(|rest| rest.starts_with("line") || rest.starts_with(|first: char| first.is_ascii_digit()))
-        })
-    })
 }
 
 fn text_of(path: &Path) -> Option<String> {

@@ -27,18 +27,19 @@ impl Request<'_> {
 
     /// Files, folders or packages are named. A build folder, which `-p` takes too, is none.
     pub fn chooses(&self) -> bool {
-        let names_packages = || {
-            let current = self.surroundings.current();
-            current.is_ok_and(|current| !self.arguments.builds_and_packages(&current).1.is_empty())
-        };
-        !self.arguments.paths.is_empty() || names_packages()
+        !self.arguments.paths.is_empty() || self.names_packages()
+    }
+
+    fn names_packages(&self) -> bool {
+        let current = self.surroundings.current();
+        current.is_ok_and(|current| !self.arguments.builds_and_packages(&current).1.is_empty())
     }
 
     /// All of a workspace or of a folder is meant, and not files or packages that need not have kernels, as a hook names them.
     pub fn asks_for_all(&self) -> bool {
         let Self { surroundings, arguments, since, .. } = self;
         let is_folder = |path: &PathBuf| surroundings.current().is_ok_and(|current| current.join(path).is_dir());
-        let names_folder = arguments.package.is_empty() && arguments.paths.iter().any(is_folder);
+        let names_folder = !self.names_packages() && arguments.paths.iter().any(is_folder);
         let chooses = (self.chooses() && !names_folder) || arguments.kernel.is_some();
         let is_of_revision = since.is_some() || surroundings.only.is_some() || surroundings.revision.is_some();
         !chooses && !is_of_revision

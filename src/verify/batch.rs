@@ -52,8 +52,8 @@ impl Batch {
     }
 }
 
-/// Groups some of the candidates, by their indices, into batches for one compilation each. Candidates of a batch that share a unit must change nothing
-/// but their own kernels, and have neither edits that touch nor a kernel in common.
+/// Groups some of the candidates, by their indices, into batches for one compilation each. Candidates of a batch that
+/// share a unit must change nothing but their own kernels, and have neither edits that touch nor a kernel in common.
 pub(super) fn batches(some: &[usize], candidates: &[Candidate<'_>]) -> Vec<Batch> {
     let mut batches: Vec<Batch> = Vec::new();
     for index in some {

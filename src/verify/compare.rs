@@ -134,6 +134,9 @@ impl Fault {
 
     /// Whether another size of the block would not help either: a thread takes as much room in each.
     pub fn is_of_any_block(&self) -> bool {
+        if let Self::Alike(_, of_others) = self {
+            return of_others.is_of_any_block();
+        }
         matches!(
             self,
             Self::NoGain

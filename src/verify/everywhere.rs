@@ -21,7 +21,7 @@ pub enum Unfit {
     /// Units compile other text there, or none that is known.
     NotAlike,
     /// A macro beside the edit hides code with a name of the edit: its name and line.
-    HidesName(String, usize),
+    HidesName(String, Option<usize>),
     /// It rests on the launches of one unit, and others read it.
     OtherLaunches,
     /// The code has `__LINE__` or the like, which lines that come or go would change.
@@ -35,7 +35,8 @@ impl fmt::Display for Unfit {
                 "the code is not compiled alike everywhere, or what a macro hides is more than a statement"
             }
             Self::HidesName(name, line) => {
-                return write!(f, "the macro `{name}` (line {line}) reads or writes what the edit changes");
+                let place = line.map(|line| format!(" (line {line})")).unwrap_or_default();
+                return write!(f, "the macro `{name}`{place} reads or writes what the edit changes");
             }
             Self::OtherLaunches => "other files that compile this code launch it in their own ways",
             Self::CountsLines => "the code counts its lines",
@@ -118,7 +119,7 @@ fn unfit_beside_macros(edits: &[Edit], readers: &[&Subject<'_>]) -> Option<Unfit
                 Some(hidden) if hidden.is_empty() => {}
                 Some(hidden) => {
                     if let Some(code) = concerned.first_in(&hidden) {
-                        return Some(Unfit::HidesName(code.name.clone(), code.line.unwrap_or(0)));
+                        return Some(Unfit::HidesName(code.name.clone(), code.line));
                     }
                 }
             }

@@ -71,8 +71,8 @@ fn foreseen(candidate: &Candidate<'_>, prover: &Prover<'_>) -> Option<Fault> {
     }
     let is_minor = candidate.subjects.iter().any(|index| {
         let subject = &prover.subjects[*index];
-        let here = candidate.evidence.kernels.iter().filter(|kernel| kernel.arch == subject.architecture);
-        here.into_iter().any(|kernel| {
+        let mut here = candidate.evidence.kernels.iter().filter(|kernel| kernel.arch == subject.architecture);
+        here.any(|kernel| {
             let before = subject.before.functions.get(&canonical(&kernel.mangled));
             before.is_some_and(|before| before.usage == kernel.usage && compare::is_minor_at_best(before, kernel.bytes))
         })

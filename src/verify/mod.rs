@@ -214,7 +214,7 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
                 diagnostic.reject(&suggestion.title, &fault);
                 // For a placeholder, the programmer may choose a better value than the one that was tried.
                 let is_chosen = suggestion.applicability == Applicability::HasPlaceholders;
-                if !is_chosen || fault.is_of_any_block() || fault.is_of_results() || matches!(fault, Fault::Alike(..)) {
+                if !is_chosen || fault.is_of_any_block() || fault.is_of_results() {
                     refuted.push((suggestion.title, fault, is_chosen));
                 }
             }

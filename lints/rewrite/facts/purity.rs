@@ -3,35 +3,18 @@
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::tree::last_name;
-use lmem_unit::Expansion;
+use lmem_unit::{Expansion, MATH};
 
-/// Toolkit functions of values without side effects; their `float` variants end in `f`.
-const PURE: [&str; 52] = [
+/// Toolkit functions of values without side effects, beside [`MATH`]; their `float` variants end in `f`.
+const PURE: [&str; 22] = [
     "abs",
-    "acos",
-    "asin",
-    "atan",
-    "atan2",
-    "cbrt",
-    "ceil",
-    "copysign",
-    "cos",
-    "cosh",
     "cospi",
-    "erf",
     "erfc",
-    "exp",
-    "exp10",
-    "exp2",
-    "expm1",
     "fabs",
     "fdividef",
-    "floor",
     "fma",
     "fmax",
     "fmin",
-    "fmod",
-    "hypot",
     "isfinite",
     "isinf",
     "isnan",
@@ -39,25 +22,12 @@ const PURE: [&str; 52] = [
     "j1",
     "ldexp",
     "lgamma",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
     "lrint",
     "max",
     "min",
     "norm3d",
-    "pow",
-    "rint",
-    "round",
-    "rsqrt",
-    "sin",
-    "sinh",
     "sinpi",
-    "sqrt",
     "static_cast",
-    "tan",
-    "tanh",
     "trunc",
 ];
 
@@ -191,12 +161,13 @@ fn is_pure_function(tree: &SyntaxTree, called: Node<'_>) -> bool {
     }
     let text = tree.slice(called);
     let name = last_name(text);
-    let is_float = name.strip_suffix('f').is_some_and(|name| PURE.contains(&name));
+    let is_known = |name: &str| MATH.contains(&name) || PURE.contains(&name);
+    let is_float = name.strip_suffix('f').is_some_and(is_known);
     let is_free = matches!(called.kind(), Kind::Identifier | Kind::QualifiedIdentifier | Kind::TemplateFunction);
     // A function that the user defines under such a name may have side effects, and so may a macro.
     is_free
         && tree.compiled().is_verbatim(&called.byte_range())
-        && (PURE.contains(&name) || is_float || PURE_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+        && (is_known(name) || is_float || PURE_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
         && parameters(tree, name).is_empty()
         && !tree.is_declared_beside(name)
 }

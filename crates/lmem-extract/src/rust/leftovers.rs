@@ -27,14 +27,15 @@ impl Extractor<'_> {
             }
             let is_kernel = span.text().contains("__global__") || span.text().contains(".entry");
             let names_file = !is_kernel && is_included(&span);
-            let Some(text) = Some(()).filter(|()| is_kernel || names_file).and_then(|()| rust.decode(literal.clone()))
-            else {
+            if !is_kernel && !names_file {
                 continue;
-            };
-            match names_file {
-                true => included.push((span, text.as_str().to_string())),
-                false => unclaimed
-                    .push((span.clone(), Folded { text, origin: Some(Origin::Literal(span)), ..Folded::default() })),
+            }
+            let Some(text) = rust.decode(literal.clone()) else { continue };
+            if names_file {
+                included.push((span, text.as_str().to_string()));
+            } else {
+                let origin = Some(Origin::Literal(span.clone()));
+                unclaimed.push((span, Folded { text, origin, ..Folded::default() }));
             }
         }
         let mut folder = Folder::new(&mut self.code);

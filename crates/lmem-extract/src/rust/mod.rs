@@ -32,7 +32,7 @@ use lmem_project::build_flags::{BuildFlags, BuiltFile};
 use lmem_project::discover::{DiscoveredFile, NotChecked, Workspace};
 use lmem_unit::{DriverOptions, IneffectiveOption, NvrtcOptions, TranslationUnit, UnitCode, UnitNames, Unresolved};
 
-use self::fold::{Folded, Folder, Origin, UNUSUAL};
+use self::fold::{Folded, Folder, Origin};
 use self::names::{Code, FunctionId, MAX_RUST_BYTES, count_arguments};
 use self::scan::{Call, Value};
 use self::sinks::{Driver, Options, Sink, Takes};
@@ -242,6 +242,7 @@ impl<'a> Extractor<'a> {
             match outcome {
                 Outcome::Text(unit) => self.unit(file, *unit),
                 Outcome::Unresolved(unresolved) => self.unresolved(unresolved),
+                Outcome::TooLarge(unresolved) => self.too_large(unresolved),
                 Outcome::Built { built, options, unresolved } => self.built(file, &built, options, unresolved),
                 Outcome::Machine { path, span } => self.machine(file, &path, &span),
             }
@@ -263,14 +264,20 @@ impl<'a> Extractor<'a> {
     }
 
     fn unresolved(&mut self, unresolved: Unresolved) {
-        // The text is known, and who makes it so large must not hide a kernel by that.
-        if unresolved.reason.contains(UNUSUAL) {
-            self.strings.unread.push(unresolved);
-            return;
-        }
-        if self.unresolved.insert((unresolved.span.clone(), unresolved.reason.clone())) {
+        if self.is_new(&unresolved) {
             self.strings.unresolved.push(unresolved);
         }
+    }
+
+    /// Who makes a text too large to be followed must not hide a kernel by that.
+    fn too_large(&mut self, unresolved: Unresolved) {
+        if self.is_new(&unresolved) {
+            self.strings.unread.push(unresolved);
+        }
+    }
+
+    fn is_new(&mut self, unresolved: &Unresolved) -> bool {
+        self.unresolved.insert((unresolved.span.clone(), unresolved.reason.clone()))
     }
 
     fn unit(&mut self, in_file: usize, found: FoundText) {
@@ -334,6 +341,8 @@ fn join(unit: &mut TranslationUnit, other: &NvrtcOptions) {
 enum Outcome {
     Text(Box<FoundText>),
     Unresolved(Unresolved),
+    /// A constant text that is larger than what is put together.
+    TooLarge(Unresolved),
     /// A build output, with the driver's options for it.
     Built {
         built: BuiltFile,
@@ -627,7 +636,7 @@ fn refuse(
         FailureKind::Machine(..) => is_loaded,
         FailureKind::Elsewhere | FailureKind::Built(_) => true,
         FailureKind::Name | FailureKind::Parameter(..) => is_image,
-        FailureKind::Made => false,
+        FailureKind::Made | FailureKind::TooLarge => false,
     };
     folder.reach_all(call.file, call.call.arguments.clone(), !is_said_elsewhere);
     for step in &way.0 {
@@ -650,6 +659,7 @@ fn refuse(
     match failure.kind {
         FailureKind::Machine(path, span) if is_said_elsewhere => Some(Outcome::Machine { path, span }),
         FailureKind::Elsewhere => None,
+        FailureKind::TooLarge => Some(Outcome::TooLarge(unresolved)),
         FailureKind::Built(built) => {
             let options = driver_options_of(folder, call, arguments);
             Some(Outcome::Built { built, options, unresolved })

@@ -68,49 +68,17 @@ const FUNCTIONS: [&str; 18] = [
     "sqrtf",
 ];
 
-/// Further functions of CUDA that compute a value; those of `float` end in `f`.
-const MATH: [&str; 40] = [
-    "__expf",
-    "__fdividef",
-    "__ldg",
-    "__log2f",
-    "__logf",
-    "__popc",
-    "__powf",
-    "__saturatef",
-    "__sinf",
-    "__cosf",
-    "acos",
-    "asin",
-    "atan",
-    "atan2",
-    "cbrt",
-    "ceil",
-    "copysign",
-    "cos",
-    "cosh",
-    "erf",
-    "exp",
-    "exp10",
-    "exp2",
-    "expm1",
-    "floor",
-    "fmod",
-    "hypot",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "pow",
-    "rint",
-    "round",
-    "rsqrt",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
+/// CUDA's functions of numbers that have one name for `double` and, with an `f` at the end, one for `float`. They compute a
+/// value, and do nothing else.
+pub const MATH: [&str; 30] = [
+    "acos", "asin", "atan", "atan2", "cbrt", "ceil", "copysign", "cos", "cosh", "erf", "exp", "exp10", "exp2", "expm1",
+    "floor", "fmod", "hypot", "log", "log10", "log1p", "log2", "pow", "rint", "round", "rsqrt", "sin", "sinh", "sqrt",
+    "tan", "tanh",
 ];
+
+/// Intrinsic functions that do the same.
+const INTRINSICS: [&str; 10] =
+    ["__expf", "__fdividef", "__ldg", "__log2f", "__logf", "__popc", "__powf", "__saturatef", "__sinf", "__cosf"];
 
 /// Operators without side effects.
 const PURE_OPERATORS: [&str; 27] = [
@@ -196,7 +164,7 @@ fn has_variable(words: &[&str], name: &str) -> bool {
 
 /// Whether a function computes a value of its arguments, and does nothing else.
 pub(super) fn is_toolkit_function(name: &str) -> bool {
-    let is_math = |name: &str| MATH.contains(&name);
+    let is_math = |name: &str| MATH.contains(&name) || INTRINSICS.contains(&name);
     let is_constant =
         |name: &str| ["__builtin_huge", "__builtin_inf", "__builtin_nan"].iter().any(|it| name.starts_with(it));
     FUNCTIONS.contains(&name) || is_constant(name) || is_math(name) || name.strip_suffix('f').is_some_and(is_math)

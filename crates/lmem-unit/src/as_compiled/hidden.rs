@@ -8,29 +8,12 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::operand::{self, Operand, WRITES};
-use super::tokens::{Token, TokenKind, tokens};
-use super::{CompiledText, Difference};
+use super::operand::{self, JUMPS, Operand, WRITES};
+use super::tokens::{Token, TokenKind, each, tokens};
+use super::{CompiledText, Difference, declared};
 
 /// CUDA's variables with members.
 const BUILT_IN: [&str; 4] = ["blockDim", "blockIdx", "gridDim", "threadIdx"];
-
-/// Words that leave a statement, or have a meaning only beside another.
-const JUMPS: [&str; 13] = [
-    "break",
-    "case",
-    "catch",
-    "co_await",
-    "co_return",
-    "co_yield",
-    "continue",
-    "default",
-    "else",
-    "goto",
-    "return",
-    "throw",
-    "try",
-];
 
 /// What a macro hides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +30,11 @@ pub struct Hidden<'t> {
 }
 
 impl<'t> Hidden<'t> {
+    /// The functions that an operand calls: those of CUDA, as far as the text tells.
+    pub fn calls(&self) -> Vec<&'t str> {
+        self.operand.map(|_| operand::called(self.compiled)).unwrap_or_default()
+    }
+
     /// The words that what is hidden may read or write, as they are written and as they were compiled.
     pub fn words(&self) -> BTreeSet<&'t str> {
         let became = code_words(self.compiled).into_iter().map(|(word, _)| word);
@@ -88,6 +76,8 @@ impl CompiledText {
         let mut found = Vec::new();
         let all = text.get(range.clone()).ok_or_else(unknown)?;
         let surroundings = OnceCell::new();
+        let declared = OnceCell::new();
+        let is_own = |name: &str| declared.get_or_init(|| declared_in(text)).contains(name);
         for difference in self.within(range).ok_or_else(unknown)? {
             let place = difference.start..difference.end;
             let is_inside = range.start <= difference.start && difference.end <= range.end;
@@ -104,7 +94,7 @@ impl CompiledText {
                 operand,
                 shows_arguments,
             };
-            let hidden = match surroundings.operand(own, difference) {
+            let hidden = match surroundings.operand(own, difference, &is_own) {
                 Some((name, operand)) if !self.is_variable(text, name, surroundings) => {
                     Some(hide(["", own], Some(name), operand == Operand::Value))
                 }
@@ -166,7 +156,12 @@ impl<'t> Surroundings<'t> {
     }
 
     /// The macro of an invocation in an expression, and what it is there.
-    fn operand(&self, own: &'t str, difference: &Difference) -> Option<(&'t str, Operand)> {
+    fn operand(
+        &self,
+        own: &'t str,
+        difference: &Difference,
+        is_own: &dyn Fn(&str) -> bool,
+    ) -> Option<(&'t str, Operand)> {
         let place = self.indices(difference)?;
         let words = &self.words[place.clone()];
         let name = words.first().copied().filter(|name| is_name(name))?;
@@ -176,8 +171,8 @@ impl<'t> Surroundings<'t> {
             _ => false,
         };
         let is_statement = self.is_start(place.start) && self.word(Some(place.end)) == ";";
-        let found =
-            || operand::operand(own, &difference.compiled, &self.words[..place.start], &self.words[place.end..]);
+        let around = (&self.words[..place.start], &self.words[place.end..]);
+        let found = || operand::operand(own, &difference.compiled, around, is_own);
         let found = (is_whole && !is_statement).then(found)??;
         let asks_others = !is_balanced(&tokens(&difference.compiled), &difference.compiled);
         (!asks_others).then_some((name, found))
@@ -209,6 +204,11 @@ impl<'t> Surroundings<'t> {
         let place = self.indices(difference);
         place.is_some_and(|place| self.is_start(place.start) && self.word(Some(place.end)) == ";")
     }
+}
+
+/// The names that a text may declare.
+fn declared_in(text: &str) -> BTreeSet<String> {
+    declared::declared(each(text).filter_map(|token| text.get(token.range)))
 }
 
 fn is_name(word: &str) -> bool {

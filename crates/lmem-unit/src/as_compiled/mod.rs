@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use lmem_base::source::normalize;
 
-pub use self::expansion::{Expansion, is_unroll_pragma};
+pub use self::expansion::{Expansion, MATH, is_unroll_pragma};
 pub use self::hidden::Hidden;
 use self::preprocessed::Line;
 pub use self::string_text::compiled_string;

@@ -22,33 +22,26 @@ const UNARY: u8 = 12;
 const CONDITION: u8 = 1;
 const CHOICE: u8 = 0;
 
-/// Words that no expression has, or one with effects.
-const KEYWORDS: [&str; 24] = [
-    "alignas",
-    "asm",
+/// Words that leave a statement, or have a meaning only beside another.
+pub(super) const JUMPS: [&str; 13] = [
     "break",
     "case",
     "catch",
     "co_await",
     "co_return",
     "co_yield",
-    "const_cast",
     "continue",
     "default",
-    "delete",
-    "do",
     "else",
-    "for",
     "goto",
-    "if",
-    "new",
     "return",
-    "switch",
     "throw",
     "try",
-    "using",
-    "while",
 ];
+
+/// Further words that no expression has, or one with effects.
+const KEYWORDS: [&str; 11] =
+    ["alignas", "asm", "const_cast", "delete", "do", "for", "if", "new", "switch", "using", "while"];
 
 /// Words before an expression that begin a statement or leave one.
 const LEADS: [&str; 3] = ["return", "else", "do"];
@@ -60,10 +53,16 @@ const TYPES: [&str; 11] =
 
 pub(super) const WRITES: [&str; 13] = ["=", "++", "--", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="];
 
-/// Classifies an invocation among the words before and behind it; `None` for anything but one operand.
-pub(super) fn operand(own: &str, compiled: &str, before: &[&str], behind: &[&str]) -> Option<Operand> {
+/// Classifies an invocation among the words before and behind it; `None` for anything but one operand. `is_own` says whether
+/// the user declares a name: a function of that name may do anything, whatever CUDA's does.
+pub(super) fn operand(
+    own: &str,
+    compiled: &str,
+    (before, behind): (&[&str], &[&str]),
+    is_own: &dyn Fn(&str) -> bool,
+) -> Option<Operand> {
     let is_call = own.ends_with(')');
-    let code = Code::of(compiled)?;
+    let code = Code::of(compiled, is_own)?;
     (is_call || code.calls_are_known).then_some(())?;
     let is_argument = |word: Option<&&str>| word.is_some_and(|word| matches!(*word, "," | "(" | ")"));
     if code.is_list {
@@ -108,7 +107,7 @@ struct Code {
 }
 
 impl Code {
-    fn of(compiled: &str) -> Option<Self> {
+    fn of(compiled: &str, is_own: &dyn Fn(&str) -> bool) -> Option<Self> {
         let all = tokens(compiled);
         let words: Vec<&str> = all.iter().map(|token| &compiled[token.range.clone()]).collect();
         let (first, last) = (*words.first()?, *words.last()?);
@@ -150,21 +149,21 @@ impl Code {
         Some(Self {
             least,
             is_list,
-            calls_are_known: called(compiled).into_iter().all(is_toolkit_function),
+            calls_are_known: called(compiled).into_iter().all(|name| is_toolkit_function(name) && !is_own(name)),
             is_open: matches!(first, "-" | "+" | "*" | "&" | "("),
-            is_computed: is_computed(&words, least),
+            is_computed: is_computed(&words, least, is_own),
         })
     }
 }
 
 /// Whether an expression is the result of an operator, perhaps in parentheses.
-fn is_computed(words: &[&str], least: u8) -> bool {
+fn is_computed(words: &[&str], least: u8, is_own: &dyn Fn(&str) -> bool) -> bool {
     if (CONDITION..UNARY).contains(&least) {
         return true;
     }
     match words {
         ["(", inner @ .., ")"] if closing(words, 0) == Some(words.len() - 1) => {
-            Code::of(&inner.join(" ")).is_some_and(|inner| !inner.is_list && inner.is_computed)
+            Code::of(&inner.join(" "), is_own).is_some_and(|inner| !inner.is_list && inner.is_computed)
         }
         _ => false,
     }
@@ -173,7 +172,7 @@ fn is_computed(words: &[&str], least: u8) -> bool {
 fn is_fit(token: &Token, word: &str) -> bool {
     match token.kind {
         TokenKind::Number | TokenKind::Literal => true,
-        TokenKind::Identifier => !KEYWORDS.contains(&word),
+        TokenKind::Identifier => !KEYWORDS.contains(&word) && !JUMPS.contains(&word),
         TokenKind::Punctuation => {
             strength(word).is_some() || matches!(word, "(" | ")" | "[" | "]" | "!" | "~" | "." | "->" | "::")
         }
@@ -350,7 +349,7 @@ mod tests {
         let (own, behind) = rest.rsplit_once(']').unwrap();
         let words = |text: &'static str| tokens(text).into_iter().map(|token| &text[token.range]).collect::<Vec<_>>();
         let (before, behind) = (before.replace('{', "["), behind.replace('{', "[").replace('}', "]"));
-        operand(own, compiled, &words(before.leak()), &words(behind.leak()))
+        operand(own, compiled, (&words(before.leak()), &words(behind.leak())), &|name| name == "round")
     }
 
     #[test]
@@ -417,6 +416,8 @@ mod tests {
             ("; x = 2 * [NEXT];", "( n ++ )"),
             ("; x = 2 * [SET];", "( n = 3 )"),
             ("; x = 2 * [DEAL];", "next ( & seed )"),
+            // A function of the user's that has the name of CUDA's.
+            ("; x = 2 * [DEAL];", "round ( seed )"),
             ("; x = [ROOM];", "( __builtin_alloca ( 64 ) )"),
             ("; x = 2 * [DEAL];", "( first < int > ( seed ) )"),
             ("; x = [OPEN];", "( a"),

@@ -1,5 +1,6 @@
 //! The compiled texts of one unit: files by the preprocessor's output, a kernel string by its own directives.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -87,6 +88,12 @@ impl CompiledUnit<'_> {
             _ => Some(Span::new(&span.file, offset..offset)),
         };
         let found = compiled.hidden_statements(text, &range)?;
+        // A header may declare a function that has the name of CUDA's.
+        let beside = OnceCell::new();
+        let is_beside = |name: &&str| beside.get_or_init(|| self.declared_beside(&span.file)).contains(*name);
+        if found.iter().flat_map(Hidden::calls).any(|name| is_beside(&name)) {
+            return None;
+        }
         let code = |hidden: Hidden<'_>| HiddenCode {
             name: hidden.own[1].split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or("").to_string(),
             line: place(hidden.range.start).map(|place| place.start_line()),

@@ -5,7 +5,7 @@ use syn::Expr;
 use lmem_unit::MappedText;
 
 use super::failure::of_part;
-use super::{Folded, Folder, MAX_CHOICES, MAX_PIECES, MAX_TEXT, MAX_TEXT_OF_ALL, PIECE, Texts, UNUSUAL, at_most};
+use super::{Folded, Folder, MAX_CHOICES, MAX_PIECES, MAX_TEXT, MAX_TEXT_OF_ALL, PIECE, Texts, at_most};
 use crate::rust::fold::failure::Failure;
 use crate::rust::fold::frames::Frames;
 
@@ -85,7 +85,7 @@ impl Folder<'_, '_> {
         let length = bytes.saturating_add(text.as_str().len());
         self.made = self.made.saturating_add(bytes).saturating_add(more.saturating_mul(PIECE));
         match length > MAX_TEXT || pieces > MAX_PIECES || self.is_full() {
-            true => Err(Failure::made(UNUSUAL)),
+            true => Err(Failure::too_large()),
             false => Ok(()),
         }
     }

@@ -21,6 +21,8 @@ pub(crate) enum FailureKind {
     Name,
     /// The text is computed at run time, or it cannot be read.
     Made,
+    /// The text is known, and larger than what is put together.
+    TooLarge,
     /// The text is in a build output.
     Built(BuiltFile),
     /// The text is this file of machine code; the span is the place that includes it.
@@ -34,6 +36,10 @@ pub(crate) enum FailureKind {
 impl Failure {
     pub(super) fn made(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), kind: FailureKind::Made }
+    }
+
+    pub(super) fn too_large() -> Self {
+        Self { reason: "its text is of unusual size".to_string(), kind: FailureKind::TooLarge }
     }
 }
 

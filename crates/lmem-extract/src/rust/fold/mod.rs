@@ -60,9 +60,6 @@ const MAX_PIECES: usize = 1 << 20;
 /// Bytes that are copied to put texts together, in a run: many times those of all kernels of a large project.
 const MAX_TEXT_OF_ALL: usize = 128 << 20;
 
-/// Why a text beyond these limits is not made.
-pub(super) const UNUSUAL: &str = "its text is of unusual size";
-
 /// Bytes that a piece takes beside its characters.
 const PIECE: usize = 64;
 

@@ -5,7 +5,7 @@ use syn::{Expr, ExprMethodCall};
 use lmem_unit::MappedText;
 
 use super::failure::of_part;
-use super::{Folded, Folder, MAX_CHOICES, Texts, UNUSUAL, at_most, each, only};
+use super::{Folded, Folder, MAX_CHOICES, Texts, at_most, each, only};
 use crate::rust::fold::failure::Failure;
 use crate::rust::fold::frames::Frames;
 
@@ -71,7 +71,7 @@ impl Folder<'_, '_> {
                     (Err(failure), ..) => Err(failure.clone()),
                     (_, Err(failure), _) | (_, _, Err(failure)) => Err(of_part(failure)),
                     // To look for the places takes time, too.
-                    _ if self.is_full() => Err(Failure::made(UNUSUAL)),
+                    _ if self.is_full() => Err(Failure::too_large()),
                     (Ok(text), Ok(from), Ok(to)) => {
                         let from = from.text.as_str();
                         let times = text.text.as_str().matches(from).take(count.unwrap_or(usize::MAX)).count();
