@@ -283,7 +283,7 @@ fn usage(function: &Function, occupancy: Occupancy) -> Usage {
     // A frame of unknown size is at least not empty.
     let stack_frame = function.usage.stack_frame.max(u64::from(function.stack_is_unknown));
     let shared = function.usage.shared * u64::from(occupancy.blocks.unwrap_or(0));
-    Usage { warps: occupancy.warps, stack_frame, spilled: function.spilled(), shared }
+    Usage { warps: occupancy.warps, stack_frame, spilled: function.spilled(), shared, code: function.code }
 }
 
 /// Judges what a GPU showed. That local memory decreases does not count if the kernel becomes slower.

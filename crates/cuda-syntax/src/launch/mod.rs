@@ -111,7 +111,7 @@ impl Launches {
             // Kernels are launched by calls of the runtime, too.
             UnitCode::CudaFile { file, .. } if ["<<<", "__global__"].iter().any(|word| file.text().contains(word)) => {
                 let tree = SyntaxTree::new(MappedText::from_file(file), unit.file(file));
-                Reader { tree: &tree }.read()
+                Reader { tree: &tree, is_estimate: false }.read()
             }
             _ => Self::default(),
         }
@@ -250,6 +250,29 @@ mod tests {
         );
         assert_eq!(read("ns::t<4>"), [(Some([2, 1, 1]), [8, 4, 2], vec![None])]);
         assert!(read("q").is_empty());
+    }
+
+    #[test]
+    fn sizes_that_are_passed_on_are_read_for_estimates_alone() {
+        for (variables, expected) in [
+            ("int n = 1 << 16; cudaMalloc(&a, n * sizeof(float)); fill(a, n);", Some(65536)),
+            ("int n = 1 << 16; std::vector<float> host(n);", Some(65536)),
+            ("int n = 1 << 16; auto host = std::vector<float>(n); Shape shape{n};", Some(65536)),
+            ("int n = 1 << 16; read(&n);", None),
+            ("int n = 1 << 16; shrink(n);", None),
+            ("int n = 1 << 16; n -= 7;", None),
+            ("int n = 1 << 16; if (m) n = 8;", None),
+        ] {
+            let host = format!(
+                "void shrink(int& n) {{ n = 8; }}\nvoid h(float* a, int m) {{ {variables} k<<<n / 64, 64>>>(a, n); }}"
+            );
+            let launches = launches(&format!("{KERNELS}{host}"), &[]);
+            let [launch] = launches.known("k") else { panic!("{variables}") };
+            assert_eq!(launch.arguments, [None, expected.map(i64::from)], "{variables}");
+            assert_eq!(launch.grid.map(|grid| grid[0]), expected.map(|n: u32| n / 64), "{variables}");
+        }
+        // Of a block's size an edit may depend.
+        assert_eq!(threads("void h(float* a) { int b = 64; tune(b); k<<<1, b>>>(a, 1); }", "k"), None);
     }
 
     #[test]

@@ -37,12 +37,16 @@ impl Extents {
 
 pub(super) struct Reader<'a> {
     pub tree: &'a SyntaxTree,
+    /// Whether values are for an estimate alone: then a variable that is passed on counts as unchanged, unless the file shows that the
+    /// function takes it by reference.
+    pub is_estimate: bool,
 }
 
 impl<'a> Reader<'a> {
     pub fn read(&self) -> Launches {
         let mut launches = Launches::default();
         let Some(root) = self.tree.root() else { return launches };
+        let estimating = Reader { tree: self.tree, is_estimate: true };
         let nodes = all_nodes(root);
         let defined: BTreeSet<&str> = nodes.iter().filter_map(|node| self.defined_kernel(*node)).collect();
         for node in nodes.iter().filter(|node| node.kind() == Kind::CallExpression) {
@@ -56,8 +60,8 @@ impl<'a> Reader<'a> {
             let span = self.tree.span(node.start_byte()..configuration.end_byte());
             match parts.get(1).and_then(|block| self.block(*block)) {
                 Some((threads, axes, block)) => {
-                    let grid = parts.first().and_then(|grid| self.product(*grid, MAX_STEPS)?.counts());
-                    let (kernel, arguments) = (kernel.to_string(), self.arguments(*node));
+                    let grid = parts.first().and_then(|grid| estimating.product(*grid, MAX_STEPS)?.counts());
+                    let (kernel, arguments) = (kernel.to_string(), estimating.arguments(*node));
                     let all = launches.known.entry(kernel.clone()).or_default();
                     all.extend(span.map(|span| Launch { kernel, threads, axes, block, grid, arguments, span }));
                 }
@@ -231,8 +235,25 @@ impl<'a> Reader<'a> {
                 matches!(parent.kind(), Kind::InitDeclarator | Kind::FunctionDeclarator)
                     && parent.field(Field::Declarator) == Some(whole)
             });
-            !is_declarator && role(whole).1
+            !is_declarator && role(whole).1 && !(self.is_estimate && self.is_copied(whole))
         })
+    }
+
+    /// Whether an expression is an argument of a function that, for all that the file shows, takes it by value.
+    fn is_copied(&self, argument: Node<'a>) -> bool {
+        let Some(parent) = argument.parent() else { return false };
+        if parent.kind() == Kind::ParameterDeclaration {
+            // `std::vector<float> host(n);`, which is parsed as a function's declaration.
+            return true;
+        }
+        if !matches!(parent.kind(), Kind::ArgumentList | Kind::InitializerList) {
+            return false;
+        }
+        let called =
+            parent.parent().and_then(|call| call.field(Field::Function)).map(|it| base_name(self.tree.slice(it)));
+        let Some((called, root)) = called.zip(self.tree.root()) else { return true };
+        let mut functions = root.descendants().filter_map(Function::of).filter_map(Function::declarator);
+        !functions.any(|head| self.tree.slice(head.declared_name()) == called && self.tree.slice(head).contains('&'))
     }
 }
 

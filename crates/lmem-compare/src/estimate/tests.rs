@@ -118,7 +118,7 @@ fn short_version(numbers: &[u64], shared: u64) -> (Counts, Usage) {
         constant_words,
         ..Counts::default()
     };
-    (counts, Usage { warps: u32::try_from(warps).unwrap(), stack_frame, spilled, shared })
+    (counts, Usage { warps: u32::try_from(warps).unwrap(), stack_frame, spilled, shared, code: 0 })
 }
 
 fn launched_version(numbers: &[u64]) -> (Counts, Usage) {
@@ -185,7 +185,7 @@ fn full_version(numbers: &[u64]) -> (Counts, Usage) {
         local_depth,
         ..Counts::default()
     };
-    (counts, Usage { warps: u32::try_from(resident).unwrap(), stack_frame, spilled, shared })
+    (counts, Usage { warps: u32::try_from(resident).unwrap(), stack_frame, spilled, shared, code: 0 })
 }
 
 /// By family, the weights that were fitted without it.
@@ -292,7 +292,7 @@ fn unseen_pairs_are_ordered_by_the_estimate() {
 
 #[test]
 fn programs_are_ordered_in_their_own_launches() {
-    for (set, count, least) in [("hard", 85, 0.78), ("real", 109, 0.65), ("mixed", 69, 0.81)] {
+    for (set, count, least) in [("hard", 85, 0.78), ("real", 109, 0.65), ("mixed", 69, 0.81), ("plain", 41, 0.84)] {
         let pairs = launched(set);
         assert_eq!(pairs.len(), count);
         let found = spearman(&pairs, |pair| pair.ratio(&WEIGHTS));
@@ -300,7 +300,7 @@ fn programs_are_ordered_in_their_own_launches() {
     }
 }
 
-/// Two that are slower are shown, `half_histogram` (0.91) and `pic_deposit` (0.84).
+/// One that is slower is shown, `pic_deposit` (0.84).
 #[test]
 fn slower_programs_are_refused_in_their_own_launches() {
     let slower = |set| {
@@ -309,9 +309,10 @@ fn slower_programs_are_refused_in_their_own_launches() {
         let [missed, lost] = mistakes(&pairs, |pair| pair.estimate.is_slower() || pair.estimate.is_doubtful());
         (pairs.iter().filter(|pair| pair.measured < 0.97).count(), missed, lost.len())
     };
-    assert_eq!(slower("hard"), (7, vec!["half_histogram_s0"], 5));
-    assert_eq!(slower("real"), (3, vec![], 15));
+    assert_eq!(slower("hard"), (7, vec![], 6));
+    assert_eq!(slower("real"), (3, vec![], 17));
     assert_eq!(slower("mixed"), (7, vec!["pic_deposit_all"], 0));
+    assert_eq!(slower("plain"), (0, vec![], 0));
 }
 
 #[test]
@@ -327,7 +328,7 @@ fn unseen_kernels_are_ordered_by_the_share_of_their_local_memory() {
 #[test]
 fn what_has_no_local_memory_has_no_share() {
     let counts = Counts { warps: 2, issued: 1000, code: 100, local_accesses: 50, ..Counts::default() };
-    let usage = Usage { warps: 64, stack_frame: 0, spilled: 0, shared: 0 };
+    let usage = Usage { warps: 64, stack_frame: 0, spilled: 0, shared: 0, code: 0 };
     assert_eq!(share(&counts, usage, Arch::new(90)), Some(0));
     assert!(share(&counts, Usage { spilled: 64, ..usage }, Arch::new(90)) > Some(500));
     assert_eq!(share(&Counts::default(), usage, Arch::new(90)), None);
@@ -410,7 +411,7 @@ fn slower_programs_are_refused_in_compared_launches() {
 fn few_unseen_edits_are_misjudged() {
     let pairs = unseen();
     let [missed, lost] = mistakes(&pairs, |pair| pair.estimate.is_slower() || pair.estimate.is_doubtful());
-    assert_eq!(missed, ["asian_basket_mc"]);
+    assert!(missed.is_empty(), "{missed:?}");
     let expected = [
         "blocked_load_tail",
         "csv_format_ints",
@@ -450,9 +451,39 @@ fn a_small_gain_for_more_work_is_doubtful() {
     };
     let after = Counts { issued: 20_259, integer: 13_301, code: 2_359, chain: 125_420, shared_passes: 140, ..before };
     let after = Counts { local_accesses: 0, local_lines: 0, stored_lines: 0, ..after };
-    let usage = |stack_frame| Usage { warps: 64, stack_frame, spilled: 0, shared: 0 };
+    let usage = |stack_frame| Usage { warps: 64, stack_frame, spilled: 0, shared: 0, code: 0 };
     let found = estimate(&Executed { before, after }, usage(64), usage(0), Arch::new(90)).unwrap();
     assert!(found.is_doubtful() && !found.is_slower(), "{found:?}");
+}
+
+/// A Runge-Kutta step whose table became `static`: PTX indexes the stages as before, and `ptxas` selects among registers, with 2.5 times
+/// the machine code (0.54× on an H100).
+#[test]
+fn what_ptxas_selects_among_must_gain_much() {
+    let before = Counts {
+        warps: 8,
+        issued: 1_224_104,
+        integer: 522_376,
+        float: 281_760,
+        code: 3552,
+        chain: 5_190_120,
+        local_accesses: 20_200,
+        local_lines: 23_200,
+        stored_lines: 4000,
+        global_accesses: 32,
+        missed_lines: 32,
+        ..Counts::default()
+    };
+    let after = Counts { local_accesses: 14_408, local_lines: 17_312, global_accesses: 5792, ..before };
+    let usage = |stack_frame, code| Usage { warps: 64, stack_frame, spilled: 0, shared: 0, code };
+    let of = |code| {
+        let executed = Executed { before, after };
+        estimate(&executed, usage(128, 15_872), usage(0, code), Arch::new(90)).unwrap()
+    };
+    assert!(of(39_168).is_doubtful() && of(39_168).speedup.percent > 110, "{:?}", of(39_168));
+    let static_index = Counts { local_accesses: 0, ..after };
+    let found = Executed { before, after: static_index };
+    assert_eq!(estimate(&found, usage(128, 15_872), usage(0, 39_168), Arch::new(90)).unwrap().promoted, None);
 }
 
 #[test]
@@ -482,7 +513,7 @@ fn local_memory_without_a_frame_is_none() {
     let counts =
         Counts { warps: 2, issued: 1000, code: 100, local_accesses: 50, local_lines: 400, ..Counts::default() };
     let executed = Executed { before: counts, after: counts };
-    let usage = |stack_frame| Usage { warps: 64, stack_frame, spilled: 0, shared: 0 };
+    let usage = |stack_frame| Usage { warps: 64, stack_frame, spilled: 0, shared: 0, code: 0 };
     let faster = estimate(&executed, usage(64), usage(0), Arch::new(80)).unwrap();
     assert!(faster.speedup.percent > 300 && !faster.is_slower(), "{faster:?}");
     assert_eq!(estimate(&executed, usage(0), usage(0), Arch::new(80)).map(|same| same.speedup.percent), Some(100));

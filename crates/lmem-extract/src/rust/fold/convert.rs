@@ -44,7 +44,7 @@ pub(super) fn is_same(call: &ExprMethodCall) -> bool {
         "to_cstring",
         "into_c_string",
     ];
-    const WITH_ARGUMENT: [&str; 5] = ["expect", "map_err", "context", "with_context", "ok_or"];
+    const WITH_ARGUMENT: [&str; 6] = ["expect", "map_err", "context", "with_context", "ok_or", "ok_or_else"];
     match call.args.len() {
         0 => NAMES.iter().any(|name| call.method == name),
         1 => WITH_ARGUMENT.iter().any(|name| call.method == name),
@@ -79,6 +79,15 @@ pub(super) fn first_made<'e>(method: &str, mut arguments: impl Iterator<Item = &
     let is_lazy = matches!(method, "get_or_init" | "get_or_try_init" | "get_or_insert_with" | "call_once");
     match arguments.next().filter(|_| is_lazy)? {
         Expr::Closure(closure) => Some((*closure.body).clone()),
+        _ => None,
+    }
+}
+
+/// The value that takes the place of a missing one: `value.unwrap_or(other)`, `value.or_else(|| other)`.
+pub(super) fn instead<'e>(method: &str, mut arguments: impl Iterator<Item = &'e Expr>) -> Option<Expr> {
+    match (method, arguments.next()?, arguments.next()) {
+        ("unwrap_or" | "or", value, None) => Some(value.clone()),
+        ("unwrap_or_else" | "or_else", Expr::Closure(closure), None) => Some((*closure.body).clone()),
         _ => None,
     }
 }

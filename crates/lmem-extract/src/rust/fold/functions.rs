@@ -3,7 +3,7 @@
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{Expr, ExprCall, ExprMethodCall, Macro, Stmt};
 
-use super::convert::{first_made, makes_lazily, makes_string};
+use super::convert::{first_made, instead, makes_lazily, makes_string};
 use super::failure::{elsewhere, unknown};
 use super::string_methods::TEXT_METHODS;
 use super::{Folder, MAX_CHOICES, Sites, at_most, itself};
@@ -54,6 +54,19 @@ impl Folder<'_, '_> {
         }
         if let Some(value) = first_made(&method, call.args.iter()) {
             return self.heads(file, &value, frames, steps);
+        }
+        if let Some(other) = instead(&method, call.args.iter()) {
+            let mut sites = self.heads(file, &call.receiver, frames, steps);
+            if !is_dead_end(&other) {
+                sites.extend(self.heads(file, &other, frames, steps));
+            }
+            return at_most(sites);
+        }
+        if method == "get"
+            && call.args.is_empty()
+            && let Some(sites) = self.in_cell(file, &call.receiver, steps)
+        {
+            return sites;
         }
         if TEXT_METHODS.contains(&method.as_str()) {
             return itself(file, whole, frames);

@@ -3,6 +3,7 @@
 //! At a choice (`match`, `if`, an array element, a trait constant with several implementations) every alternative is
 //! followed. An expression that cannot be followed gives a [`Failure`] with the reason.
 
+mod cells;
 mod concatenate;
 mod convert;
 pub mod failure;
@@ -30,6 +31,7 @@ use syn::spanned::Spanned;
 use lmem_base::source::{SourceFile, Span};
 use lmem_unit::MappedText;
 
+use self::cells::Fills;
 use self::convert::is_wrapped;
 use self::failure::unknown;
 use super::names::Code;
@@ -79,6 +81,8 @@ pub(super) struct Folder<'c, 'w> {
     /// The call stack of the current function.
     pub frames: Frames,
     included: BTreeMap<PathBuf, Arc<SourceFile>>,
+    /// What fills a cell, by file and name.
+    cells: BTreeMap<(usize, String), Option<Fills>>,
     /// Whether compile and load calls are results, and not followed further.
     keeps_products: bool,
     /// Work limit for the current call.
@@ -128,6 +132,7 @@ impl<'c, 'w> Folder<'c, 'w> {
             ways_of_all: 0,
             frames: Frames::default(),
             included: BTreeMap::new(),
+            cells: BTreeMap::new(),
             keeps_products: false,
             allowance: MAX_WORK,
             work: 0,

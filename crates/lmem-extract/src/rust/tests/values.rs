@@ -239,3 +239,56 @@ fn thousands_of_functions_are_followed_in_linear_time() {
         assert!(start.elapsed().as_secs() < 60, "shape {number}: {:?}", start.elapsed());
     }
 }
+
+#[test]
+fn what_is_taken_out_of_a_cell_was_put_into_it() {
+    let code = |put: &str, taken: &str| {
+        format!(
+            "static CELL: OnceLock<String> = OnceLock::new(); fn fill() {{ {put} }} fn f() {{ compile_ptx({taken}) }}"
+        )
+    };
+    for (put, taken) in [
+        ("CELL.set(\"__global__ a\".into());", "CELL.get().unwrap()"),
+        ("let _ = CELL.set(\"__global__ a\".to_string());", "CELL.get().ok_or_else(|| \"none\".to_string())?"),
+        ("CELL.get_or_init(|| \"__global__ a\".to_string());", "CELL.get().expect(\"filled\")"),
+        ("CELL.set(\"__global__ a\".into());", "CELL.get().unwrap_or_else(|| panic!(\"none\"))"),
+    ] {
+        assert_eq!(texts(&code(put, taken)), ["1: __global__ a"], "{put} {taken}");
+    }
+    let both =
+        "CELL.get().map_or(0, |it| it).unwrap_or(0); fn g() { compile_ptx(CELL.get().unwrap_or(\"__global__ b\")) }";
+    assert_eq!(
+        units(&of_text(
+            &code("CELL.set(\"__global__ a\")", "\"__global__ c\"")
+                .replace("fn f()", &format!("fn g2() {{ {both} }} fn f()"))
+        ))
+        .len(),
+        3
+    );
+    // A module that is compiled once is kept in such a cell: its text is checked where it is compiled.
+    let kept = "static P: OnceLock<Ptx> = OnceLock::new(); use cudarc as _; fn f(d: D) { if P.get().is_none() { let p = compile_ptx(\"__global__ a\")?; let _ = P.set(p); } \
+        let ptx = P.get().ok_or_else(|| \"none\".to_string())?; d.load_module(ptx) }";
+    assert_eq!(texts(kept), ["1: __global__ a"]);
+}
+
+#[test]
+fn a_cell_that_others_may_fill_is_unknown() {
+    for code in [
+        "pub static CELL: OnceLock<String> = OnceLock::new(); fn f() { CELL.set(\"a\"); compile_ptx(CELL.get().unwrap()) }",
+        "pub(crate) static CELL: OnceLock<String> = OnceLock::new(); fn f() { CELL.set(\"a\"); compile_ptx(CELL.get().unwrap()) }",
+        "static CELL: OnceLock<String> = OnceLock::new(); fn f() { CELL.set(\"a\"); fill(&CELL); compile_ptx(CELL.get().unwrap()) }",
+        "static CELL: OnceLock<String> = OnceLock::new(); mod m { fn g() { let _ = super::CELL.set(made()); } } fn f() { CELL.set(\"a\"); compile_ptx(CELL.get().unwrap()) }",
+        "static CELL: OnceLock<String> = OnceLock::new(); fn f() { compile_ptx(CELL.get().unwrap()) }",
+        "static CELL: Mutex<String> = Mutex::new(); fn f() { CELL.set(\"a\"); compile_ptx(CELL.get().unwrap()) }",
+    ] {
+        assert!(reason(code).contains("`get` makes its text when the program runs"), "{code}: {}", reason(code));
+    }
+    let found = of_package(&[
+        (
+            "src/lib.rs",
+            "mod m; static CELL: OnceLock<String> = OnceLock::new(); fn f() { CELL.set(\"a\"); compile_ptx(CELL.get().unwrap()) }",
+        ),
+        ("src/m.rs", "use super::*; fn g() { CELL.set(made()); }"),
+    ]);
+    assert_eq!(found.units.len(), 0);
+}
