@@ -113,8 +113,11 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether the approach itself does not help, not only these edits.
+    /// Whether the approach itself was tried and does not help, not only these edits.
     pub fn is_of_the_idea(&self) -> bool {
+        if matches!(self, Self::Alike(..)) {
+            return false;
+        }
         self.is_of_any_block() || matches!(self, Self::SharedSize(..) | Self::Registers(..) | Self::OtherFunction(_))
     }
 

@@ -234,9 +234,9 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
     let mut is_answered = diagnostic.help.iter().any(|help| help.message.contains("shared memory"));
     let is_fused =
         refuted.iter().any(|(_, fault, _)| matches!(fault, Fault::Results(what) if what == results::CANCELLED));
-    let is_tried =
-        |fault: &Fault| !matches!(fault, Fault::Alike(..)) && (fault.is_of_the_idea() || fault.is_of_results());
-    for (title, fault, is_chosen) in refuted.into_iter().filter(|(_, fault, _)| is_tried(fault)) {
+    for (title, fault, is_chosen) in
+        refuted.into_iter().filter(|(_, fault, _)| fault.is_of_the_idea() || fault.is_of_results())
+    {
         // What the number stands for is of no interest any more.
         let title = title.split("; replace ").next().unwrap_or_default();
         // Advice without an edit stands before it, and was not tried.

@@ -111,7 +111,7 @@ impl Launches {
             // Kernels are launched by calls of the runtime, too.
             UnitCode::CudaFile { file, .. } if ["<<<", "__global__"].iter().any(|word| file.text().contains(word)) => {
                 let tree = SyntaxTree::new(MappedText::from_file(file), unit.file(file));
-                Reader { tree: &tree, is_estimate: false }.read()
+                Reader { tree: &tree, estimating: None }.read()
             }
             _ => Self::default(),
         }

@@ -37,17 +37,17 @@ impl Extents {
 
 pub(super) struct Reader<'a> {
     pub tree: &'a SyntaxTree,
-    /// Whether values are for an estimate alone: then a variable that is passed on counts as unchanged, unless the file shows that the
-    /// function takes it by reference.
-    pub is_estimate: bool,
+    /// Where values are for an estimate alone, the functions of the file that take references: a variable that is passed to another one
+    /// counts as unchanged.
+    pub estimating: Option<BTreeSet<&'a str>>,
 }
 
 impl<'a> Reader<'a> {
     pub fn read(&self) -> Launches {
         let mut launches = Launches::default();
         let Some(root) = self.tree.root() else { return launches };
-        let estimating = Reader { tree: self.tree, is_estimate: true };
         let nodes = all_nodes(root);
+        let estimating = Reader { tree: self.tree, estimating: Some(self.taking_references(&nodes)) };
         let defined: BTreeSet<&str> = nodes.iter().filter_map(|node| self.defined_kernel(*node)).collect();
         for node in nodes.iter().filter(|node| node.kind() == Kind::CallExpression) {
             let Some((kernel, configuration)) = self.launch(*node) else { continue };
@@ -235,25 +235,28 @@ impl<'a> Reader<'a> {
                 matches!(parent.kind(), Kind::InitDeclarator | Kind::FunctionDeclarator)
                     && parent.field(Field::Declarator) == Some(whole)
             });
-            !is_declarator && role(whole).1 && !(self.is_estimate && self.is_copied(whole))
+            !is_declarator && role(whole).1 && !self.is_copied(whole)
         })
     }
 
     /// Whether an expression is an argument of a function that, for all that the file shows, takes it by value.
     fn is_copied(&self, argument: Node<'a>) -> bool {
-        let Some(parent) = argument.parent() else { return false };
-        if parent.kind() == Kind::ParameterDeclaration {
+        let Some((taking_references, parent)) = self.estimating.as_ref().zip(argument.parent()) else { return false };
+        match parent.kind() {
             // `std::vector<float> host(n);`, which is parsed as a function's declaration.
-            return true;
+            Kind::ParameterDeclaration => true,
+            Kind::ArgumentList | Kind::InitializerList => {
+                let called = parent.parent().and_then(|call| call.field(Field::Function));
+                called.is_none_or(|called| !taking_references.contains(base_name(self.tree.slice(called))))
+            }
+            _ => false,
         }
-        if !matches!(parent.kind(), Kind::ArgumentList | Kind::InitializerList) {
-            return false;
-        }
-        let called =
-            parent.parent().and_then(|call| call.field(Field::Function)).map(|it| base_name(self.tree.slice(it)));
-        let Some((called, root)) = called.zip(self.tree.root()) else { return true };
-        let mut functions = root.descendants().filter_map(Function::of).filter_map(Function::declarator);
-        !functions.any(|head| self.tree.slice(head.declared_name()) == called && self.tree.slice(head).contains('&'))
+    }
+
+    fn taking_references(&self, nodes: &[Node<'a>]) -> BTreeSet<&'a str> {
+        let heads = nodes.iter().filter_map(|node| Function::of(*node)?.declarator());
+        let heads = heads.filter(|head| self.tree.slice(*head).contains('&'));
+        heads.map(|head| self.tree.slice(head.declared_name())).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use memchr::memmem::Finder;
 use proc_macro2::TokenStream;
 use syn::Expr;
 
@@ -9,7 +10,7 @@ use super::convert::first_made;
 use super::{Folder, Sites, at_most};
 use crate::rust::fold::frames::Frames;
 use crate::rust::fold::parse::{parse, parse_list, path_names};
-use crate::rust::names::Meaning;
+use crate::rust::names::{Meaning, words_in};
 
 /// Types whose `new()` makes such a cell.
 const CELLS: [&str; 2] = ["OnceLock", "OnceCell"];
@@ -70,40 +71,43 @@ impl Folder<'_, '_> {
     fn is_private(&mut self, file: usize, name: &str) -> bool {
         self.code.read_packages_with(name);
         let package = self.code.files[file].package;
-        let is_known = |rest: &str| {
-            let rest = rest.trim_start();
-            let method = rest.strip_prefix('.').map(|rest| rest.trim_start().split(|c| !is_of_name(c)).next());
-            method.flatten().is_some_and(|method| KNOWN.contains(&method))
-        };
-        let is_declared = |before: &str| ["static", "let"].iter().any(|word| before.trim_end().ends_with(word));
-        let is_public = |before: &str| {
-            let before = before.trim_end().trim_end_matches("static").trim_end();
-            before.ends_with(')') || before.ends_with("pub")
-        };
-        self.code.files.iter().enumerate().filter(|(_, other)| other.package == package).all(|(index, other)| {
-            let text = other.rust.text();
-            let mut has_own = false;
-            let mut is_fine = true;
-            for (before, after) in uses(text, name) {
-                let is_declaration = is_declared(before);
-                has_own |= is_declaration;
-                is_fine &= !before.ends_with("::");
-                is_fine &= index != file || if is_declaration { !is_public(before) } else { is_known(after) };
-            }
-            is_fine && (has_own || uses(text, name).next().is_none())
+        let finder = Finder::new(name);
+        let others = self.code.files.iter().enumerate().filter(|(_, other)| other.package == package);
+        others.map(|(index, other)| (index == file, other.rust.text())).all(|(is_own, text)| {
+            let uses: Vec<Use<'_>> = words_in(text.as_bytes(), &finder)
+                .map(|at| Use { before: &text[..at], after: &text[at + name.len()..] })
+                .collect();
+            let is_fine = |it: &Use<'_>| {
+                let is_kept = if it.is_declaration() { !it.is_public() } else { it.is_known_call() };
+                !it.before.ends_with("::") && (is_kept || !is_own)
+            };
+            // Another file means its own variable only if it has one.
+            uses.iter().all(is_fine) && (uses.is_empty() || uses.iter().any(Use::is_declaration))
         })
     }
 }
 
-/// The text before and behind each place that has a word.
-fn uses<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = (&'t str, &'t str)> {
-    text.match_indices(word).filter_map(move |(at, _)| {
-        let (before, after) = (&text[..at], &text[at + word.len()..]);
-        let is_whole = !before.ends_with(is_of_name) && !after.starts_with(is_of_name);
-        is_whole.then_some((before, after))
-    })
+/// The text before and behind a name.
+struct Use<'t> {
+    before: &'t str,
+    after: &'t str,
 }
 
-fn is_of_name(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
+impl Use<'_> {
+    fn is_declaration(&self) -> bool {
+        ["static", "let"].iter().any(|word| self.before.trim_end().ends_with(word))
+    }
+
+    /// For a declaration, whether it is `pub static`, or `pub(…) static`.
+    fn is_public(&self) -> bool {
+        let before = self.before.trim_end().trim_end_matches("static").trim_end();
+        before.ends_with(')') || before.ends_with("pub")
+    }
+
+    fn is_known_call(&self) -> bool {
+        let method = self.after.trim_start().strip_prefix('.').map(str::trim_start);
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let name = method.and_then(|method| method.split(|c| !is_part(c)).next());
+        name.is_some_and(|name| KNOWN.contains(&name))
+    }
 }
