@@ -8,6 +8,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 #[path = "warm/edits.rs"]
 mod edits;
+#[path = "warm/wrapper.rs"]
+mod wrapper;
 
 /// Edits and damages, each behind the others. A round compiles everything twice.
 const ROUNDS: usize = 12;
@@ -25,6 +27,11 @@ fn main() {
         trial("every_kind_of_damage_is_a_miss", edits::every_kind_of_damage_is_a_miss),
         trial("toolkits_do_not_answer_for_each_other", edits::toolkits_do_not_answer_for_each_other),
         trial("random_edits_of_test_crates", edits::random_edits_of_test_crates),
+        trial("a_wrapper_starts_every_ptxas", wrapper::a_wrapper_starts_every_ptxas),
+        trial("a_wrapper_that_fails_hides_nothing", wrapper::a_wrapper_that_fails_hides_nothing),
+        trial("no_tree_names_a_wrapper", wrapper::no_tree_names_a_wrapper),
+        Trial::test("sccache_has_what_ptxas_gave", wrapper::sccache_has_what_ptxas_gave)
+            .with_ignored_flag(!is_live || std::env::var_os("LMEM_CONSUMERS").is_none()),
     ];
     libtest_mimic::run(&arguments, trials).exit();
 }

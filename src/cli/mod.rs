@@ -216,6 +216,9 @@ pub struct CheckArgs {
     /// MiB of memory that all compilers of a run may take together: each gets an equal share [default: no limit]
     #[arg(long, value_name = "MIB", hide_short_help = true, help_heading = "Compilation", env = "CARGO_LMEM_TOTAL_MEMORY", value_parser = clap::value_parser!(u64).range(1..))]
     pub total_memory: Option<u64>,
+    /// Program that starts `ptxas`, outside of the sandbox, with its own arguments: `sccache`, or the client of a compile farm
+    #[arg(long, value_name = "COMMAND", hide_short_help = true, help_heading = "Compilation", env = crate::compile::PTXAS_WRAPPER)]
+    pub ptxas_wrapper: Option<crate::compile::Wrapper>,
     /// Folder outside of the workspace that compilers may read (may be repeated)
     #[arg(
         long,

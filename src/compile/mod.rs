@@ -17,6 +17,7 @@ mod steps;
 mod text;
 mod unit;
 mod unlimited;
+mod wrapper;
 
 pub use absent::Absent;
 pub use failure::{CompileError, Failure};
@@ -26,3 +27,4 @@ pub use nvrtc::{NVRTC_WORKER, worker as nvrtc_worker};
 pub use rescue::HeaderIndex;
 pub use steps::Steps;
 pub use unit::{Compiler, Shown, Target, TotalTime};
+pub use wrapper::{VARIABLE as PTXAS_WRAPPER, Wrapper};

@@ -57,7 +57,7 @@ impl UnitRun<'_, '_> {
 
     /// The functions' figures from ptxas; empty if it does not compile them.
     pub fn figures(&self, command: &mut Command) -> Result<String, CompileError> {
-        let output = self.run(command, b"", "ptxas")?;
+        let output = self.assemble(command, false)?;
         match output.end {
             End::Cancelled => Err(CompileError::Cancelled),
             _ if output.succeeded() => Ok(output.text()),
@@ -100,6 +100,12 @@ impl UnitRun<'_, '_> {
             Ok(Waits(pipe)) => CompileError::Special(normalize(&pipe)),
             Err(error) => CompileError::io(format!("`{program}` cannot be started"))(error),
         })
+    }
+
+    /// Runs a program of the user's own, which starts a compiler.
+    pub fn run_outside(&self, command: &mut Command) -> std::io::Result<Output> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        self.compiler.sandbox.run_outside(command, left, self.compiler.cancel)
     }
 
     /// Of paths that a text names, the files that the compiler may read.

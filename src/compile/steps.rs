@@ -6,14 +6,13 @@
 //! nvcc says why.
 
 use std::collections::HashMap;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
-use lmem_base::process::{End, Output};
+use lmem_base::process::{self, End, Output};
 
 use super::failure::CompileError;
 use super::run::UnitRun;
@@ -29,6 +28,9 @@ const MARK: &str = "#$ ";
 /// The program of the second step, where nvcc names it by a variable.
 const CICC: &str = "\"$CICC_PATH/cicc\" ";
 
+/// The program of the last step.
+const ASSEMBLER: &str = "ptxas";
+
 /// Variables with folders, in which what is started, and its libraries, are looked for.
 const FOLDER_LISTS: [&str; 2] = ["PATH", "LD_LIBRARY_PATH"];
 
@@ -42,6 +44,7 @@ const MAX_NAME_BYTES: usize = 100;
 #[derive(Default)]
 pub struct Steps {
     known: Mutex<HashMap<String, Known>>,
+    answered: Condvar,
 }
 
 #[derive(Clone)]
@@ -99,7 +102,11 @@ impl UnitRun<'_, '_> {
             let mut of_step = step.command(&plan, source, name, self.folder);
             of_step.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
             of_step.current_dir(&self.unit.base);
-            let output = match self.run_unshown(&mut of_step, b"", &step.name) {
+            let ran = match step.name == ASSEMBLER {
+                true => self.assemble(&mut of_step, true),
+                false => self.run_unshown(&mut of_step, b"", &step.name),
+            };
+            let output = match ran {
                 Err(waits @ CompileError::Special(_)) => return Err(waits),
                 Err(_) => return Ok(None),
                 Ok(output) => output,
@@ -125,12 +132,13 @@ impl UnitRun<'_, '_> {
         }
         let set: Vec<_> = question.get_envs().collect();
         let key = format!("{:?} {words:?} {set:?}", question.get_program());
-        match self.compiler.steps.next(&key)? {
+        // Within nvcc, the user's program cannot be put before `ptxas`.
+        match self.compiler.steps.next(&key, self.compiler.ptxas_wrapper.is_some())? {
             Known::Answered(plan) => plan,
             _ => {
                 question.arg("--dryrun").current_dir(&self.unit.base);
                 let output = self.run_unshown(question, b"", "nvcc").ok().filter(Output::succeeded);
-                let plan = output.and_then(|output| Plan::parse(&output.text(), &is_executable)).map(Arc::new);
+                let plan = output.and_then(|output| Plan::parse(&output.text(), &process::is_executable)).map(Arc::new);
                 self.compiler.steps.put(key, plan.clone());
                 plan
             }
@@ -139,15 +147,22 @@ impl UnitRun<'_, '_> {
 }
 
 impl Steps {
-    /// What is known by now: an answer, or that it is ours to ask. `None` for the first file, and while somebody else asks.
-    fn next(&self, key: &str) -> Option<Known> {
+    /// What is known by now: an answer, or that it is ours to ask. `None` for the first file, and while somebody else asks; if they `must_be_known`,
+    /// the first asks, and the others wait.
+    fn next(&self, key: &str, must_be_known: bool) -> Option<Known> {
         let mut known = self.known.lock().ok()?;
+        while must_be_known && matches!(known.get(key), Some(Known::Asked)) {
+            known = self.answered.wait(known).ok()?;
+        }
         match known.get(key) {
-            None => {
+            None if !must_be_known => {
                 known.insert(key.to_string(), Known::Once);
                 None
             }
-            Some(Known::Once) => known.insert(key.to_string(), Known::Asked),
+            None | Some(Known::Once) => {
+                known.insert(key.to_string(), Known::Asked);
+                Some(Known::Asked)
+            }
             Some(Known::Asked) => None,
             Some(answered) => Some(answered.clone()),
         }
@@ -157,6 +172,7 @@ impl Steps {
         if let Ok(mut known) = self.known.lock() {
             known.insert(key, Known::Answered(plan));
         }
+        self.answered.notify_all();
     }
 }
 
@@ -200,7 +216,7 @@ impl Plan {
             && front_end.name == "cicc"
             && front_end.words.contains(&preprocessed)
             && front_end.writes() == Some(&ptx)
-            && assembler.name == "ptxas"
+            && assembler.name == ASSEMBLER
             && assembler.words.contains(&ptx)
             && assembler.writes() == Some(&Word::Kept("lmem-out.cubin".to_string()))
     }
@@ -292,10 +308,6 @@ fn words(line: &str) -> Option<Vec<String>> {
 
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
-
-fn is_executable(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 /// The name without its ending of a file that nvcc would name as it is named: by a path without links, and with no character that means
@@ -408,12 +420,13 @@ mod tests {
     #[test]
     fn nvcc_is_asked_from_the_second_file_on() {
         let steps = Steps::default();
-        assert!(steps.next("a").is_none());
-        assert!(matches!(steps.next("a"), Some(Known::Once)));
+        assert!(steps.next("a", false).is_none());
+        assert!(matches!(steps.next("a", false), Some(Known::Asked)));
         // Somebody asks.
-        assert!(steps.next("a").is_none());
+        assert!(steps.next("a", false).is_none());
         steps.put("a".to_string(), parse(ANSWER).map(Arc::new));
-        assert!(matches!(steps.next("a"), Some(Known::Answered(Some(_)))));
-        assert!(steps.next("b").is_none());
+        assert!(matches!(steps.next("a", false), Some(Known::Answered(Some(_)))));
+        assert!(steps.next("b", false).is_none());
+        assert!(matches!(steps.next("c", true), Some(Known::Asked)));
     }
 }

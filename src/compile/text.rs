@@ -100,7 +100,7 @@ impl UnitRun<'_, '_> {
         fs_err::write(&ptx_path, ptx).map_err(CompileError::io("the PTX cannot be written"))?;
         let mut command =
             ptxas::command(&self.target.toolkit.ptxas, &attempt.architecture, flags, &ptx_path, &cubin_path);
-        let output = self.run(&mut command, b"", "ptxas")?;
+        let output = self.assemble(&mut command, false)?;
         let text = self.shown(without_folder(&output.text(), self.folder, self.unit))?;
         let messages = parse_messages(&text, "ptxas");
         if !output.succeeded() {

@@ -18,6 +18,7 @@ use super::given::given;
 use super::rescue::HeaderIndex;
 use super::run::{UnitRun, named_paths};
 use super::steps::Steps;
+use super::wrapper::Wrapper;
 use crate::sandbox::{OfUnit, Sandbox};
 
 /// Larger files are not compared with another version of them.
@@ -48,6 +49,8 @@ pub struct Compiler<'a> {
     pub headers: HeaderIndex,
     /// What nvcc does for files with the same flags.
     pub steps: &'a Steps,
+    /// What starts `ptxas`, if not this program itself.
+    pub ptxas_wrapper: Option<Wrapper>,
     /// Returns the include folder of a library's headers, installing them if allowed.
     pub library: &'a LibraryHeaders<'a>,
     /// Whether to try spilling to shared memory. This costs a ptxas run for each unit that spills.
@@ -61,6 +64,8 @@ pub struct Compiler<'a> {
     pub explains: bool,
     /// Called with each finished command, for `-v`.
     pub show: &'a (dyn Fn(&Shown<'_>) + Sync),
+    /// Says something about the run.
+    pub note: &'a (dyn Fn(&str) + Sync),
 }
 
 /// The time that all compilations of a run may take, from its start.

@@ -147,7 +147,7 @@ impl Sandbox {
         cancel: &AtomicBool,
     ) -> io::Result<Output> {
         command.env("TMPDIR", &unit.writable);
-        bound(command, self.memory, limit);
+        bound(command, self.memory, Some(limit));
         let program = Path::new(command.get_program()).to_path_buf();
         let (stop, group) = (AtomicBool::new(false), AtomicU32::new(0));
         let mut watch = Watch::new(self.tree.folders().iter().chain(&unit.readable));
@@ -178,16 +178,30 @@ impl Sandbox {
             watch.found().map_or(output, |waits| Err(io::Error::other(waits)))
         })
     }
+
+    /// Runs a program of the user's own to its end, without restrictions on what it reads. A server that it starts, and that stays, has no limit
+    /// on its time, and keeps its files where it wants.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn run_outside(&self, command: &mut Command, limit: Duration, cancel: &AtomicBool) -> io::Result<Output> {
+        bound(command, self.memory, None);
+        process::run(command, b"", limit, cancel)
+    }
 }
 
 /// Sets resource limits, which a process passes on to its children.
-fn bound(command: &mut Command, memory: Option<Memory>, time: Duration) {
+fn bound(command: &mut Command, memory: Option<Memory>, time: Option<Duration>) {
     let memory = memory.map(|memory| (Resource::As, memory.bytes));
     // A process that outlives this one ends at its CPU time limit.
-    let others =
-        [(Resource::Fsize, MAX_FILE_BYTES), (Resource::Core, 0), (Resource::Cpu, time.as_secs().saturating_add(5))];
-    let all: Vec<_> =
-        memory.into_iter().chain(others).map(|(resource, most)| (resource, process::at_most(resource, most))).collect();
+    let time = time.map(|time| (Resource::Cpu, time.as_secs().saturating_add(5)));
+    let others = [(Resource::Fsize, MAX_FILE_BYTES), (Resource::Core, 0)];
+    let all: Vec<_> = memory
+        .into_iter()
+        .chain(time)
+        .chain(others)
+        .map(|(resource, most)| (resource, process::at_most(resource, most)))
+        .collect();
     let limits = move || all.iter().try_for_each(|(resource, limit)| Ok(setrlimit(*resource, *limit)?));
     // SAFETY: between fork and exec only system calls are made; nothing is allocated and no lock is taken.
     unsafe { command.pre_exec(limits) };

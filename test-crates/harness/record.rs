@@ -466,6 +466,8 @@ fn with_compilers<T>(
         compiles_host: false,
         explains: true,
         show: &|_| {},
+        note: &|_| {},
+        ptxas_wrapper: None,
         version: None,
     };
     run(Compilers {

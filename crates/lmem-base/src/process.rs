@@ -235,7 +235,8 @@ pub fn on_path(name: &str) -> Option<PathBuf> {
     folders.map(|folder| folder.join(name)).find(|program| is_executable(program))
 }
 
-fn is_executable(path: &Path) -> bool {
+/// Whether a path is that of a file that somebody may execute.
+pub fn is_executable(path: &Path) -> bool {
     let mode = fs_err::metadata(path).map(|metadata| (metadata.is_file(), metadata.permissions().mode()));
     mode.is_ok_and(|(is_file, mode)| is_file && mode & 0o111 != 0)
 }

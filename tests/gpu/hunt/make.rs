@@ -108,6 +108,8 @@ fn compile_text(unit: &TranslationUnit, architecture: &str, cubin: &Path) -> Res
         total: TotalTime::from_now(Duration::MAX),
         sandbox: &sandbox,
         show: &|_| {},
+        note: &|_| {},
+        ptxas_wrapper: None,
         cancel: &cancel,
         headers: HeaderIndex::new(&unit.base),
         steps: &Steps::default(),
