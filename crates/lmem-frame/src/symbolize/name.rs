@@ -55,16 +55,14 @@ pub fn name_all(objects: &mut [&mut RawObject], trees: &SyntaxTrees<'_>) -> Vec<
         .collect();
     // One variable cannot be several objects. If it wins several, pointers were counted for it, and only certain votes
     // decide.
-    let mut claimed: BTreeMap<&Candidate, u64> = BTreeMap::new();
+    let mut claimed: BTreeMap<&Candidate, Vec<Claim<'_>>> = BTreeMap::new();
     for (winners, object) in strict.iter().zip(objects.iter()) {
-        if let [(only, _)] = winners.as_slice() {
-            *claimed.entry(only).or_default() += object.bytes;
+        if let [(only, score)] = winners.as_slice() {
+            claimed.entry(only).or_default().push((object.bytes, &score.members));
         }
     }
     let is_disputed = |winners: &[Winner]| match winners {
-        [(only, _)] => {
-            only.1.bytes.is_some_and(|size| claimed.get(only).is_some_and(|bytes| *bytes > size + MAX_PADDING))
-        }
+        [(only, _)] => claimed.get(only).is_some_and(|claims| !may_be_parts(only, claims)),
         _ => false,
     };
     let decide = |(number, strict): (usize, &Winners)| match is_disputed(strict) {
@@ -109,7 +107,27 @@ type Winner = (Candidate, Score);
 /// The candidates of objects that are alike.
 type Winners = Rc<Vec<Winner>>;
 
-/// Whether objects keep their variables. If several objects get one variable and are together larger than it, only the
+/// The size of an object that a variable may be, and the members of it that computed accesses of the object use.
+type Claim<'a> = (u64, &'a BTreeSet<String>);
+
+/// Whether objects may be parts of one variable: a structure that was split (SROA). They are not larger than it; where its size is not known
+/// (`auto`), no two have one size and the same members.
+fn may_be_parts((_, declaration): &Candidate, claims: &[Claim<'_>]) -> bool {
+    match declaration.bytes {
+        Some(size) => claims.iter().map(|(bytes, _)| bytes).sum::<u64>() <= size + MAX_PADDING,
+        None => {
+            let mut claims: Vec<&Claim<'_>> = claims.iter().collect();
+            claims.sort_unstable_by_key(|(bytes, members)| (*members, *bytes));
+            let is_alike = |pair: &[&Claim<'_>]| match pair {
+                [one, other] => one.1 == other.1 && one.0.abs_diff(other.0) <= MAX_PADDING,
+                _ => false,
+            };
+            !claims.windows(2).any(is_alike)
+        }
+    }
+}
+
+/// Whether objects keep their variables. If several objects get one variable and cannot be parts of it, only the
 /// one with more votes than each other object keeps it.
 fn undisputed(chosen: &[Option<usize>], all: &[Winners], objects: &[&mut RawObject]) -> Vec<bool> {
     let winner = |index: usize| chosen[index].map(|number| &all[index][number]);
@@ -121,8 +139,8 @@ fn undisputed(chosen: &[Option<usize>], all: &[Winners], objects: &[&mut RawObje
     }
     let mut are_undisputed = vec![true; all.len()];
     for (candidate, sharing) in sharing {
-        let bytes: u64 = sharing.iter().map(|index| objects[*index].bytes).sum();
-        if candidate.1.bytes.is_none_or(|size| bytes <= size + MAX_PADDING) {
+        let claim = |index: &usize| winner(*index).map(|(_, score)| (objects[*index].bytes, &score.members));
+        if may_be_parts(candidate, &sharing.iter().filter_map(claim).collect::<Vec<_>>()) {
             continue;
         }
         let rank_of = |index: &usize| winner(*index).map(|(_, score)| rank(score));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ptx_syntax::{Loop, Opcode, Operand, Reg};
+use ptx_syntax::{Instruction, Loop, Opcode, Operand, Reg, Type};
 
 use super::Flow;
 use crate::dataflow::flow::operands::constant;
@@ -50,16 +50,23 @@ impl Flow<'_> {
         (distance.is_some() && loops.iter().all(is_counter)).then_some(steps)
     }
 
-    /// Follows moves and additions of constants from a definition back to the same register in the previous iteration.
+    /// Follows moves, additions of constants, and conversions that keep what is added, from a definition back to the same register in the
+    /// previous iteration.
     fn way_back(&self, register: Reg, definition: usize) -> Option<WayBack> {
         let mut at = definition;
         let mut distance = 0i64;
         let mut step = definition;
+        // An index that is kept as 64 bits, for addresses, and counted as 32.
+        let (mut added_bits, mut kept_bits) = (0, u32::MAX);
         for _ in 0..64 {
             let instruction = &self.function.instructions[at];
             let operand = |index: usize| instruction.operands.get(index);
             let next = match instruction.opcode() {
                 Opcode::Mov => operand(1)?,
+                Opcode::Cvt => {
+                    kept_bits = kept_bits.min(whole_bits(instruction)?);
+                    operand(1)?
+                }
                 Opcode::Add | Opcode::Sub => {
                     let (value, added) = match constant(operand(1)?) {
                         Some(added) => (operand(2)?, added),
@@ -68,6 +75,7 @@ impl Flow<'_> {
                     let sign = if instruction.opcode() == Opcode::Sub { -1 } else { 1 };
                     distance = distance.checked_add(added.checked_mul(sign)?)?;
                     step = at;
+                    added_bits = added_bits.max(instruction.form.ty()?.bits());
                     value
                 }
                 _ => return None,
@@ -75,6 +83,10 @@ impl Flow<'_> {
             let Operand::Reg(next) = next else { return None };
             let before = self.definitions(*next, at);
             if *next == register && before.binary_search(&definition).is_ok() {
+                // What is cut off from a sum starts anew after an overflow.
+                if kept_bits < added_bits {
+                    return None;
+                }
                 return Some(WayBack { distance, step, before: before.to_vec() });
             }
             let [only] = *before else { return None };
@@ -107,11 +119,19 @@ impl Flow<'_> {
     }
 }
 
+/// The lower bits that a conversion between integers leaves as they are.
+fn whole_bits(conversion: &Instruction) -> Option<u32> {
+    let types = &conversion.form.types;
+    let is_whole = |ty: &Type| matches!(ty, Type::U16 | Type::S16 | Type::U32 | Type::S32 | Type::U64 | Type::S64);
+    // A modifier saturates or rounds.
+    let is_plain = conversion.form.modifiers.is_empty() && types.iter().all(is_whole);
+    types.iter().map(|ty| ty.bits()).min().filter(|_| is_plain)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::function;
     use super::*;
-    use ptx_syntax::Instruction;
 
     #[test]
     fn a_moving_pointer_is_a_counter() {
@@ -160,6 +180,25 @@ mod tests {
         assert!(index_with("mov.u32 %r7, 0;").induction);
         let cursor = index_with("mov.u32 %r1, 0;");
         assert!(!cursor.induction && cursor.is_data(), "{cursor:?}");
+    }
+
+    #[test]
+    fn a_counter_that_is_widened_and_narrowed_is_one() {
+        let index = |widen: &str, narrow: &str, add: &str| {
+            let function = function(&format!(
+                "add.u64 %rd1, %SPL, 0;\nmov.u32 %r1, 0;\n$L1:\nmul.wide.s32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n\
+                 st.local.u32 [%rd3], %r3;\n{widen} %rd4, %r1;\n{narrow} %r2, %rd4;\n{add} %r1, %r2, 1;\n\
+                 setp.ne.s32 %p1, %r1, 32;\n@%p1 bra $L1;",
+            ));
+            let flow = Flow::new(&function);
+            let at = function.instructions.iter().position(Instruction::is_local_access).unwrap();
+            let index = flow.pointer(function.instructions[at].address().unwrap(), at).index;
+            (index.induction && !index.is_data()).then(|| flow.trip(&index, at))
+        };
+        assert_eq!(index("cvt.s64.s32", "cvt.u32.u64", "add.s32"), Some(TripCount::Constant));
+        assert_eq!(index("cvt.u16.u32", "cvt.u32.u16", "add.s32"), None);
+        assert_eq!(index("cvt.s64.s32", "cvt.sat.u32.s64", "add.s32"), None);
+        assert_eq!(index("cvt.rn.f32.s32", "cvt.rzi.s32.f32", "add.s32"), None);
     }
 
     /// The only local store of a loop that appends at `%r1`, where `%p1` holds or, with `other`, also elsewhere.
