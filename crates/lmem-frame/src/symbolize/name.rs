@@ -646,6 +646,21 @@ mod tests {
     }
 
     #[test]
+    fn a_variable_of_unknown_size_is_not_two_objects_of_one_size() {
+        let text = "template <int N>\n__global__ void k(float *out, int n) {\n  float a[N];\n  out[0] = a[n];\n  out[1] = a[n + 1];\n}\n";
+        let of = |sizes: &[u64]| {
+            named(&Scene::new(text), |it| {
+                let objects = sizes.iter().zip(["out[0]", "out[1]"]);
+                objects.map(|(bytes, place)| object(*bytes, vec![it.computed_load(&[at(place)])])).collect()
+            })
+        };
+        assert_eq!(of(&[168]), some(&["a"]));
+        assert_eq!(of(&[168, 168]), some(&["", ""]));
+        // Parts of a structure that was split.
+        assert_eq!(of(&[168, 32]), some(&["a", "a"]));
+    }
+
+    #[test]
     fn memory_of_the_library_has_no_name() {
         let scene = Scene::new("__global__ void k(float *out, int n) {\n  float a[8];\n  out[0] = a[n];\n}\n");
         let library = |it: &Shown<'_>| {
