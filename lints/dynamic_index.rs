@@ -150,13 +150,17 @@ const WORD_BITS: u64 = 32;
 const IN_ROWS: &str = "move the array to shared memory as `[thread][element]`, each row aligned for its widest access, or \
                        make the index a constant: words larger than an element are accessed";
 
+/// Size of an array that is read by selects: each word of each element takes one. Elements of two words are usual.
+const SELECT_BYTES: u64 = SELECT_ELEMENTS * 8;
+
 /// Threads of a small block, for what a variable of each would take.
 const USUAL_THREADS: u64 = 128;
 
 fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: &Provenance) -> String {
     // Only a modulo is left of induction variable and constants: the loop visits the elements in rotated order.
     let is_rotation = sources.induction && !sources.is_data() && object.copying_call(guilty).is_none();
-    let is_selectable = object.elements().is_some_and(|elements| elements <= SELECT_ELEMENTS);
+    let is_selectable = object.bytes - object.padding.min(object.bytes) <= SELECT_BYTES
+        && object.elements().is_some_and(|elements| elements <= SELECT_ELEMENTS);
     if let Some(advice) = packed(object) {
         return advice;
     }
