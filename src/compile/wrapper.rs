@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 use std::str::FromStr;
+use std::time::Instant;
 
 use lmem_base::process::{self, End, Output};
 
@@ -37,12 +38,12 @@ impl FromStr for Wrapper {
         let Some((name, arguments)) = words.split_first() else {
             return Err("name a program, such as `sccache`".to_string());
         };
-        let program = match name.contains('/') {
-            true => Some(PathBuf::from(name)).filter(|path| path.is_absolute() && process::is_executable(path)),
-            false => process::on_path(name),
+        let is_program = |path: &PathBuf| path.is_absolute() && process::is_executable(path);
+        let (program, refusal) = match name.contains('/') {
+            true => (Some(PathBuf::from(name)).filter(is_program), "it is no absolute path of a program"),
+            false => (process::on_path(name), "it is not on `PATH`"),
         };
-        let place = if name.contains('/') { "it is no absolute path of a program" } else { "it is not on `PATH`" };
-        let program = program.ok_or_else(|| format!("`{name}` cannot be started: {place}"))?;
+        let program = program.ok_or_else(|| format!("`{name}` cannot be started: {refusal}"))?;
         Ok(Self { name: name.clone(), program, arguments: arguments.to_vec() })
     }
 }
@@ -76,7 +77,12 @@ impl UnitRun<'_, '_> {
             false => self.run(command, b"", "ptxas"),
         };
         let Some(wrapper) = &self.compiler.ptxas_wrapper else { return run(command) };
-        let why = match self.run_outside(&mut wrapper.around(command)) {
+        let (mut wrapped, start) = (wrapper.around(command), Instant::now());
+        let answer = self.run_outside(&mut wrapped);
+        if let (Ok(output), false) = (&answer, is_step) {
+            self.show(&wrapped, None, start, output.end);
+        }
+        let why = match answer {
             Ok(output) if matches!(output.end, End::Exit(0) | End::TimedOut | End::Cancelled) => return Ok(output),
             Ok(output) => words_of(&output),
             Err(error) => error.to_string(),
