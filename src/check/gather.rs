@@ -1,6 +1,6 @@
 //! Collects the units of a run: those of the workspace with their build flags, or those that a program compiles.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -43,6 +43,9 @@ pub(super) fn workspace(
     }
 }
 
+/// Limit on repositories in the folders that are checked whose tracked files are listed.
+const MAX_REPOSITORIES: usize = 100;
+
 /// The units to compile, and facts found while collecting them.
 pub(super) struct Gathered {
     pub extraction: Extraction,
@@ -71,7 +74,8 @@ pub(super) struct Gatherer<'a> {
 fn description(workspace: &Workspace, builds: &BuildFlags) -> String {
     let mut configs: Vec<*const PackageConfig> = Vec::new();
     let mut text = format!("{:?}\n{:?}\n{:?}\n{builds:?}\n", workspace.root, workspace.packages, workspace.places);
-    text.push_str(&format!("{:?}\n{:?}\n", workspace.whole, workspace.not_checked));
+    let whole: Vec<&PathBuf> = workspace.whole.iter().map(|whole| &whole.folder).collect();
+    text.push_str(&format!("{:?}\n{:?}\n", whole, workspace.not_checked));
     for file in &workspace.files {
         let config = Arc::as_ptr(&file.config);
         let number = configs.iter().position(|known| *known == config).unwrap_or_else(|| {
@@ -144,24 +148,29 @@ impl<'a> Gatherer<'a> {
     /// The files that git tracks and that matter beside those that are found: they cannot be there by chance. Without
     /// a repository, there are none.
     fn tracked(&self) -> BTreeSet<PathBuf> {
-        let nobody_asks = self.revision().is_none() && self.is_of_chosen();
-        if nobody_asks || self.request.is_recorded() {
+        if self.request.is_recorded() {
             return BTreeSet::new();
         }
-        let top = self.revision().map_or(&self.workspace.root, |revision| &revision.top);
         let is_hidden = |path: &str| path.split('/').any(|part| part.starts_with('.'));
         let is_named =
             |path: &str| path.ends_with(".cu") || path.ends_with(".cup") || path.ends_with("compile_commands.json");
         // A submodule is tracked by the name of its folder, and hidden ones are not walked.
         let matters = |path: &str| is_named(path) || is_hidden(path);
-        let tracked = git::tracked(top, matters, self.request.cancel).unwrap_or_default();
-        let here = |path: PathBuf| self.revision().map_or(path.clone(), |revision| revision.place(&path));
-        tracked.into_iter().map(here).collect()
-    }
-
-    /// Who names files or packages means these alone.
-    fn is_of_chosen(&self) -> bool {
-        self.request.chooses()
+        let tracked = |folder: &Path| git::tracked(folder, matters, self.request.cancel).unwrap_or_default();
+        if let Some(revision) = self.revision() {
+            return tracked(&revision.top).into_iter().map(|path| revision.place(&path)).collect();
+        }
+        let mut by_top: BTreeMap<PathBuf, BTreeSet<PathBuf>> = BTreeMap::new();
+        let mut found = BTreeSet::new();
+        let below = self.workspace.repositories.iter().take(MAX_REPOSITORIES);
+        for folder in self.workspace.whole.iter().map(|whole| &whole.folder).chain(below) {
+            // A folder may be named by a link to it.
+            let real = fs_err::canonicalize(folder).unwrap_or_else(|_| folder.clone());
+            let Some(top) = real.ancestors().find(|ancestor| ancestor.join(".git").exists()) else { continue };
+            let of_top = by_top.entry(top.to_path_buf()).or_insert_with(|| tracked(top));
+            found.extend(of_top.iter().filter_map(|path| Some(folder.join(path.strip_prefix(&real).ok()?))));
+        }
+        found
     }
 
     fn is_below_a_named_folder(&self, path: &Path) -> bool {
@@ -176,10 +185,10 @@ impl<'a> Gatherer<'a> {
         let unreadable = builds.unreadable.iter();
         let mut found: Vec<NotChecked> =
             unreadable.map(|path| NotChecked { why: Unchecked::Commands, path: path.clone() }).collect();
-        let others = not_captured::not_looked_at(self.workspace, builds);
-        if self.is_of_chosen() {
-            found.extend(others.into_iter().filter(|other| self.is_below_a_named_folder(&other.path)));
-            return found;
+        let mut others = not_captured::not_looked_at(self.workspace, builds);
+        // Who names files or packages means these alone.
+        if self.request.chooses() {
+            others.retain(|other| self.is_below_a_named_folder(&other.path));
         }
         let checked: BTreeSet<&Path> = self.workspace.files.iter().map(|file| file.path.as_path()).collect();
         // nvcc compiles a file that is called `.cu`, too.

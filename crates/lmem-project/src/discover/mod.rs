@@ -79,9 +79,21 @@ pub struct Workspace {
     /// Paths in them that `exclude` leaves out.
     pub excluded: Vec<PathBuf>,
     /// The folders that are checked with all that is in them: those of packages, and those named on the command line.
-    pub whole: Vec<PathBuf>,
+    pub whole: Vec<Whole>,
+    /// Folders below them that are the tops of repositories.
+    pub repositories: Vec<PathBuf>,
     /// The folders that belong to the checked tree: only text in them may be included and shown.
     pub places: Places,
+}
+
+/// A folder that is checked with all that is in it.
+#[derive(Debug, Clone)]
+pub struct Whole {
+    pub folder: PathBuf,
+    /// Says what is left out.
+    config: Arc<PackageConfig>,
+    /// Where it is a package's, and not one that was named: packages in it are not looked at.
+    package: Option<usize>,
 }
 
 /// A source that cannot be checked, or settings that cannot be read.
@@ -143,7 +155,7 @@ impl Workspace {
 
     /// Whether all files of a package are to be checked, and not only some that were named.
     pub fn has_all_of(&self, package: &Package) -> bool {
-        self.whole.iter().any(|folder| package.root.starts_with(folder))
+        self.whole.iter().any(|whole| package.root.starts_with(&whole.folder))
     }
 
     /// Whether text of this file may be compiled for Rust code: the file is a regular one in the workspace or its
@@ -154,15 +166,21 @@ impl Workspace {
 
     /// Why a source of the checked folders is not looked at, though nobody said so.
     pub fn overlooks(&self, path: &Path) -> Option<Unchecked> {
-        let around = self.packages.iter().filter(|package| path.starts_with(&package.root));
-        match around.max_by_key(|package| package.root.components().count()) {
-            Some(package) => Walk::of_package(package, &self.root).overlooks(path, &package.root),
-            None if self.packages.is_empty() => {
-                let config = self.files.first().map(|file| Arc::clone(&file.config)).unwrap_or_default();
-                Walk::of_folder(&config, &self.root).overlooks(path, &self.root)
-            }
-            None => None,
+        let depth = |folder: &Path| folder.components().count();
+        let around = self.whole.iter().filter(|whole| path.starts_with(&whole.folder));
+        let whole = around.max_by_key(|whole| depth(&whole.folder))?;
+        if let Some(package) = whole.package.and_then(|index| self.packages.get(index)) {
+            return Walk::of_package(package, &self.root).overlooks(path, &whole.folder);
         }
+        // In a folder that was named, packages have settings of their own.
+        let packages = self.packages.iter().filter(|package| path.starts_with(&package.root));
+        let nearest = packages.max_by_key(|package| depth(&package.root));
+        if nearest.is_some_and(|package| package.config.is_excluded(path)) {
+            return None;
+        }
+        let mut walk = Walk::of_folder(&whole.config, &self.root);
+        walk.target_folders = nearest.map(|package| package.target_folders.clone()).unwrap_or_default();
+        walk.overlooks(path, &whole.folder)
     }
 
     /// The same workspace at another path, under which the records of its builds are stored.
@@ -222,7 +240,8 @@ struct Finding {
     /// Paths that `exclude` leaves out.
     excluded: Vec<PathBuf>,
     /// Folders that were walked as a whole.
-    whole: Vec<PathBuf>,
+    whole: Vec<Whole>,
+    repositories: Vec<PathBuf>,
     unmatched: Vec<Unmatched>,
 }
 
@@ -247,6 +266,7 @@ fn of_packages(scope: &Scope) -> Result<Finding, DiscoverError> {
         refused: Vec::new(),
         excluded: Vec::new(),
         whole: Vec::new(),
+        repositories: Vec::new(),
         unmatched,
     };
     for index in 0..finding.packages.len() {
@@ -276,6 +296,7 @@ fn of_paths(scope: &Scope) -> Result<(Finding, Option<DiscoverError>), DiscoverE
         refused: Vec::new(),
         excluded: Vec::new(),
         whole: Vec::new(),
+        repositories: Vec::new(),
         unmatched: Vec::new(),
     };
     let mut empty = None;
@@ -343,7 +364,9 @@ impl Finding {
         let package = &self.packages[index];
         let mut walk = Walk::of_package(package, &self.root);
         walk.run(&package.root);
-        self.whole.push(package.root.clone());
+        let config = Arc::clone(&package.config);
+        self.whole.push(Whole { folder: package.root.clone(), config, package: Some(index) });
+        self.repositories.append(&mut walk.repositories);
         for path in walk.files {
             let config = Arc::clone(&package.config);
             let file = DiscoveredFile { path: path.clone(), package: Some(index), config, explicit: false };
@@ -360,7 +383,8 @@ impl Finding {
         let place = projects.place_of(folder)?;
         let mut walk = Walk::of_folder(&place.config, folder);
         walk.run(folder);
-        self.whole.push(folder.to_path_buf());
+        self.whole.push(Whole { folder: folder.to_path_buf(), config: Arc::clone(&place.config), package: None });
+        self.repositories.append(&mut walk.repositories);
         // A package may have no file that is found by its name.
         for manifest in walk.manifests.iter().filter(|manifest| packages::may_name_files(manifest)) {
             projects.place_of(manifest.parent().unwrap_or(folder))?;
@@ -455,6 +479,7 @@ impl Finding {
             build_folders: Vec::new(),
             excluded: self.excluded,
             whole: self.whole,
+            repositories: self.repositories,
             places,
         }
     }

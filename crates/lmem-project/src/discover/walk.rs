@@ -23,7 +23,7 @@ const HEADER_ENDINGS: &[&str] = &["cuh", "h", "hpp", "hh", "inl", "inc"];
 pub(super) struct Walk {
     config: Arc<PackageConfig>,
     /// Folders that cargo writes to.
-    target_folders: Vec<PathBuf>,
+    pub target_folders: Vec<PathBuf>,
     /// Whether folders with their own manifest are skipped.
     skips_packages: bool,
     /// The folder that paths in notes are relative to, and that symbolic links must not leave.
@@ -33,6 +33,8 @@ pub(super) struct Walk {
     pub manifests: Vec<PathBuf>,
     /// Paths that the settings leave out.
     pub excluded: Vec<PathBuf>,
+    /// Folders that are the tops of repositories.
+    pub repositories: Vec<PathBuf>,
     pub notes: Vec<String>,
     /// Sources that are not checked, although they are below the folder.
     pub not_checked: Vec<NotChecked>,
@@ -54,6 +56,7 @@ impl Walk {
             headers: Vec::new(),
             manifests: Vec::new(),
             excluded: Vec::new(),
+            repositories: Vec::new(),
             notes: Vec::new(),
             not_checked: Vec::new(),
         }
@@ -126,6 +129,8 @@ impl Walk {
             return true;
         }
         if entry.file_name().to_string_lossy().starts_with('.') {
+            let top = path.parent().filter(|_| entry.file_name() == ".git");
+            self.repositories.extend(top.map(Path::to_path_buf));
             return true;
         }
         entry.file_type().is_dir() && self.is_foreign(path)
