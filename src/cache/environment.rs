@@ -1,5 +1,6 @@
 //! Inputs of the compilers besides their command line.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -11,16 +12,21 @@ use crate::compile::ADDING_VARIABLES;
 use crate::sandbox::host::{self, Word};
 
 /// Environment variables that nvcc and the host compiler read: the choice of host compiler, and header folders.
-const VARIABLES: [&str; 8] = [
+const VARIABLES: [&str; 9] = [
     "NVCC_CCBIN",
     "CPATH",
     "C_INCLUDE_PATH",
     "CPLUS_INCLUDE_PATH",
     "OBJC_INCLUDE_PATH",
+    "OBJCPLUS_INCLUDE_PATH",
     "GCC_EXEC_PREFIX",
     "COMPILER_PATH",
     "SOURCE_DATE_EPOCH",
 ];
+
+/// Variables that name folders for headers, with colons: GCC and Clang seek there after the folders of the command line.
+const HEADER_FOLDERS: [&str; 5] =
+    ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "OBJC_INCLUDE_PATH", "OBJCPLUS_INCLUDE_PATH"];
 
 /// The host compilers that nvcc looks for on `PATH`.
 const HOST_COMPILERS: [&str; 2] = ["gcc", "g++"];
@@ -46,6 +52,25 @@ impl Environment {
             _ => self.of_others.get_or_init(|| values(&ADDING_VARIABLES, hashes)),
         }
     }
+}
+
+/// The flags by which the environment has nvcc and the host compiler seek headers, also in folders that are not there.
+pub fn seeking(origin: FlagOrigin) -> Vec<String> {
+    seeking_by(origin, |name| std::env::var_os(name))
+}
+
+fn seeking_by(origin: FlagOrigin, value: impl Fn(&str) -> Option<OsString>) -> Vec<String> {
+    let lists: Vec<OsString> = HEADER_FOLDERS.iter().filter_map(|name| value(name)).collect();
+    let folders = lists.iter().flat_map(std::env::split_paths).filter(|folder| folder.is_absolute());
+    let mut found: Vec<String> = folders.map(|folder| format!("-isystem={}", folder.display())).collect();
+    if origin != FlagOrigin::Captured {
+        let flags = ADDING_VARIABLES.iter().filter_map(|name| value(name));
+        found.extend(flags.flat_map(|flags| host::words(&flags.to_string_lossy())).filter_map(|word| match word {
+            Word::Other(word) => Some(word),
+            Word::Host(_) => None,
+        }));
+    }
+    found
 }
 
 fn values(adding: &[&str], hashes: &Hashes) -> Vec<String> {
@@ -130,6 +155,19 @@ mod tests {
         let words = Words::of("#!/bin/sh\n. /etc/conf\nexec /usr/bin/g++ ${PATH} $NONE_SUCH \"$@\"\n");
         assert_eq!(words.files, ["/bin/sh", "/etc/conf", "/usr/bin/g++"].map(PathBuf::from));
         assert_eq!(words.variables, ["PATH"]);
+    }
+
+    #[test]
+    fn headers_are_sought_where_variables_say() {
+        let value = |name: &str| match name {
+            "CPATH" => Some("/a::b:/none".into()),
+            "CPLUS_INCLUDE_PATH" => Some("/c".into()),
+            "NVCC_APPEND_FLAGS" => Some("-I /d -ccbin /e".into()),
+            _ => None,
+        };
+        let folders = ["-isystem=/a", "-isystem=/none", "-isystem=/c"];
+        assert_eq!(seeking_by(FlagOrigin::Captured, value), folders);
+        assert_eq!(seeking_by(FlagOrigin::Assumed, value), [&folders[..], &["-I", "/d"]].concat());
     }
 
     #[test]

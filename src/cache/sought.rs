@@ -13,6 +13,7 @@ use lmem_base::source::normalize;
 use lmem_unit::{TranslationUnit, UnitCode};
 use walkdir::{DirEntry, WalkDir};
 
+use super::environment;
 use crate::compile::include_lines;
 
 /// Limit on the size of a file that is searched for directives; larger ones are no source code.
@@ -102,15 +103,15 @@ impl Sought {
         root: &Path,
         headers: &Headers,
     ) -> Option<Self> {
-        let (own, arguments): (Option<(PathBuf, &str)>, &[String]) = match &unit.code {
+        let (own, arguments): ((PathBuf, &str), Vec<String>) = match &unit.code {
             UnitCode::CudaFile { file, flags } => {
-                (Some((folder_of(&file.path, &unit.base), file.text())), &flags.all_arguments())
+                let arguments = [flags.all_arguments().to_vec(), environment::seeking(flags.origin)].concat();
+                ((folder_of(&file.path, &unit.base), file.text()), arguments)
             }
-            UnitCode::CudaText { text, options } => (Some((unit.base.clone(), text.as_str())), &options.arguments),
-            UnitCode::Ptx { .. } | UnitCode::Machine(_) => (None, &[]),
+            UnitCode::CudaText { text, options } => ((unit.base.clone(), text.as_str()), options.arguments.clone()),
+            UnitCode::Ptx { .. } | UnitCode::Machine(_) => return Some(Self::default()),
         };
-        let Some(own) = own else { return Some(Self::default()) };
-        let named = include_folders(&unit.base, arguments);
+        let named = include_folders(&unit.base, &arguments);
         // `link/..` is the folder around what the link leads to, which may change.
         let crossing: Vec<&PathBuf> = named.iter().filter(|folder| crosses(folder)).collect();
         let mut folders: Vec<PathBuf> = named.iter().map(|folder| normalize(folder)).collect();
@@ -125,7 +126,7 @@ impl Sought {
         for path in read.iter().filter(|path| !is_system(path)) {
             texts.push((folder_of(path, &unit.base), headers.names(path)?));
         }
-        let mut forced = Names::forced(arguments);
+        let mut forced = Names::forced(&arguments);
         if matches!(unit.code, UnitCode::CudaFile { .. }) {
             forced.quoted.insert(OF_NVCC.to_string());
         }

@@ -30,6 +30,29 @@ pub use waiting::Waits;
 /// Devices that give endless data, or discard it.
 const DEVICES: [&str; 3] = ["/dev/null", "/dev/urandom", "/dev/random"];
 
+/// Variables that nvcc adds to, and takes, as `nvcc.profile` beside it says (`INCLUDES += …`), and those of older profiles. They are
+/// removed, and are no part of what is cached: nobody means nvcc by them, Makefiles export some for uses of their own, and what they name is
+/// nothing that the sandbox lets a source read. `NVCC_APPEND_FLAGS` is the variable for flags.
+const OF_PROFILE: [&str; 17] = [
+    "INCLUDES",
+    "SYSTEM_INCLUDES",
+    "LIBRARIES",
+    "CUDAFE_FLAGS",
+    "PTXAS_FLAGS",
+    "NVVM_FLAGS",
+    "NVLINK_FLAGS",
+    "NVASM_FLAGS",
+    "NVDISASM_FLAGS",
+    "LLVMC_FLAGS",
+    "LLVMDIS_FLAGS",
+    "OPENCC_FLAGS",
+    "FATBINARY_FLAGS",
+    "CICC_FLAGS",
+    "CICC_PATH",
+    "CICC_NEXT_PATH",
+    "NVVMIR_LIBRARY_DIR",
+];
+
 /// Limit on the size of a file that a compiler writes, temporary files included.
 const MAX_FILE_BYTES: u64 = 2 << 30;
 
@@ -147,6 +170,9 @@ impl Sandbox {
         cancel: &AtomicBool,
     ) -> io::Result<Output> {
         command.env("TMPDIR", &unit.writable);
+        for name in OF_PROFILE {
+            command.env_remove(name);
+        }
         bound(command, self.memory, Some(limit));
         let program = Path::new(command.get_program()).to_path_buf();
         let (stop, group) = (AtomicBool::new(false), AtomicU32::new(0));
