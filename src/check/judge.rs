@@ -242,6 +242,7 @@ impl Run<'_> {
         let remarks = remarks.into_iter().chain(settings).chain(not_analysed::not_analysed(extraction, workspace));
         let remarks = remarks.chain(not_analysed::unknown_options(extraction, workspace));
         let remarks = remarks.chain(not_analysed::not_checked(&workspace.not_checked, workspace));
+        let remarks = remarks.chain(not_analysed::beyond(extraction, workspace));
         let mut silenced = 0;
         let leveled = |remark: Diagnostic| {
             let is_of_less = remark.code == Code::Tool(NOT_CHECKED);

@@ -111,6 +111,37 @@ pub(super) fn not_checked(not_checked: &[NotChecked], workspace: &Workspace) -> 
     by_reason.into_iter().filter_map(warning).collect()
 }
 
+/// A warning for each reason why Rust code and texts are beyond what is followed.
+pub(super) fn beyond(extraction: &Extraction, workspace: &Workspace) -> Vec<Diagnostic> {
+    let mut by_reason: BTreeMap<&str, Vec<&Unresolved>> = BTreeMap::new();
+    for beyond in &extraction.beyond {
+        by_reason.entry(&beyond.reason).or_default().push(beyond);
+    }
+    let place = |it: &Unresolved| format!("`{}:{}`", it.span.file.display, it.span.start_line());
+    let warning = |(reason, found): (&str, Vec<&Unresolved>)| {
+        let (first, others) = found.split_first()?;
+        let message = match others.len() {
+            0 => format!("{} is not checked: {reason}", place(first)),
+            more => format!("{} and {} are not checked: {reason}", place(first), plural(more as u64, "other place")),
+        };
+        let mut places: Vec<String> = others.iter().take(MAX_PLACES).map(|it| place(it)).collect();
+        if others.len() > MAX_PLACES {
+            places.push(format!("{} more", others.len() - MAX_PLACES));
+        }
+        let notes = (!places.is_empty()).then(|| format!("also {}", places.join(", "))).into_iter().collect();
+        let help = "write it in fewer steps, such as one literal beside the call, or leave the file out with `exclude`";
+        let package = workspace.file(&first.span.file.path).and_then(|file| workspace.package_of(file));
+        Some(Diagnostic {
+            primary: Some(Label { span: first.span.clone(), text: String::new() }),
+            notes,
+            help: vec![Help { message: help.to_string() }],
+            package: package.map(|package| package.name.clone()),
+            ..less_checked(&message)
+        })
+    };
+    by_reason.into_iter().filter_map(warning).collect()
+}
+
 /// A warning that a run looked at less than was asked for: what is not checked must not look like what is clean.
 pub(super) fn less_checked(message: &str) -> Diagnostic {
     Diagnostic::of_tool(Severity::Warning, NOT_CHECKED, message)

@@ -37,6 +37,7 @@ impl Partition {
         extraction.units.retain(|unit| self.holds(&unit.path(), root));
         extraction.parts.retain(|part| self.holds(&part.path(), root));
         extraction.unresolved.retain(|unresolved| self.holds(&unresolved.span.file.path, root));
+        extraction.beyond.retain(|beyond| self.holds(&beyond.span.file.path, root));
         extraction.unread.retain(|unread| self.holds(&unread.span.file.path, root));
         PartitionTally {
             number: self.number,

@@ -25,6 +25,8 @@ pub struct Extraction {
     /// Files that may have kernels and could not be read. A kernel must not escape a check by a slip beside it, so these
     /// fail it.
     pub unread: Vec<Unresolved>,
+    /// Rust code and kernel texts beyond the limits of what is followed, which may have kernels.
+    pub beyond: Vec<Unresolved>,
     /// Rust code that is compiled and not checked.
     pub not_checked: Vec<NotChecked>,
     /// `.cu` files that are no units of their own, as Rust code makes texts of them.
@@ -63,6 +65,8 @@ pub fn with_rust_code(code: RustCode, workspace: &Workspace, builds: &BuildFlags
     extraction.unread.sort_by(|left, right| left.span.cmp(&right.span));
     // A file may be asked for again for a name in it.
     extraction.unread.dedup();
+    extraction.beyond.extend(strings.beyond);
+    extraction.beyond.sort_by(|left, right| left.span.cmp(&right.span));
     extraction.not_checked.extend(strings.not_checked);
     extraction.notes.extend(strings.notes);
     for units in [&mut extraction.units, &mut extraction.parts] {

@@ -26,7 +26,7 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use syn::Expr;
 
-use lmem_base::source::{SourceFile, Span, display_path, has_ending};
+use lmem_base::source::{SourceFile, Span, has_ending};
 use lmem_base::{digest, places};
 use lmem_project::build_flags::{BuildFlags, BuiltFile};
 use lmem_project::discover::{DiscoveredFile, NotChecked, Workspace};
@@ -38,6 +38,7 @@ use self::scan::{Call, Value};
 use self::sinks::{Driver, Options, Sink, Takes};
 use crate::rust::fold::failure::{Failure, FailureKind};
 use crate::rust::fold::frames::Frames;
+use crate::rust::scan::scanner::MAX_DEPTH;
 
 pub(super) use self::launches::Launches;
 pub(super) use crate::rust::texts::texts;
@@ -69,6 +70,8 @@ pub(super) struct Strings {
     pub loaded: BTreeMap<PathBuf, Vec<DriverOptions>>,
     /// Files that may have kernels and could not be read.
     pub unread: Vec<Unresolved>,
+    /// Code and texts beyond the limits of what is followed.
+    pub beyond: Vec<Unresolved>,
     /// Code that is compiled and not checked.
     pub not_checked: Vec<NotChecked>,
     pub notes: Vec<String>,
@@ -188,11 +191,6 @@ impl<'a> Extractor<'a> {
         if let Err(unread) = self.read(path).and_then(|file| self.code.add(&file, package)) {
             self.without_its_texts(path);
             self.strings.unread.push(unread);
-            return;
-        }
-        if self.code.files.last().is_some_and(|file| file.rust.is_too_deep) {
-            let name = display_path(path, &self.workspace.root);
-            self.strings.notes.push(format!("`{name}` is not looked into: parts of it are nested too deeply"));
         }
     }
 
@@ -243,6 +241,7 @@ impl<'a> Extractor<'a> {
                 Outcome::Text(unit) => self.unit(file, *unit),
                 Outcome::Unresolved(unresolved) => self.unresolved(unresolved),
                 Outcome::TooLarge(unresolved) => self.too_large(unresolved),
+                Outcome::Beyond(unresolved) => self.beyond(unresolved),
                 Outcome::Built { built, options, unresolved } => self.built(file, &built, options, unresolved),
                 Outcome::Machine { path, span } => self.machine(file, &path, &span),
             }
@@ -260,6 +259,12 @@ impl<'a> Extractor<'a> {
             }
         }
         self.strings.unread.append(&mut self.code.unread_files);
+        // Files without a word that kernels come with were read for what they define or call.
+        for file in &self.code.files {
+            let Some(place) = file.rust.too_deep.clone() else { continue };
+            let reason = format!("its Rust code is nested more than {MAX_DEPTH} deep");
+            self.strings.beyond.push(Unresolved { span: file.rust.span(place), reason });
+        }
         self.strings
     }
 
@@ -273,6 +278,13 @@ impl<'a> Extractor<'a> {
     fn too_large(&mut self, unresolved: Unresolved) {
         if self.is_new(&unresolved) {
             self.strings.unread.push(unresolved);
+        }
+    }
+
+    /// Neither must who takes too many steps to it, though that is no slip of a file.
+    fn beyond(&mut self, unresolved: Unresolved) {
+        if self.is_new(&unresolved) {
+            self.strings.beyond.push(unresolved);
         }
     }
 
@@ -343,6 +355,8 @@ enum Outcome {
     Unresolved(Unresolved),
     /// A constant text that is larger than what is put together.
     TooLarge(Unresolved),
+    /// A text that may be constant, behind more than is followed.
+    Beyond(Unresolved),
     /// A build output, with the driver's options for it.
     Built {
         built: BuiltFile,
@@ -457,8 +471,10 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
         Ok(arguments) => arguments,
         Err(reason) => {
             folder.reach_all(call.file, call.call.arguments.clone(), true);
+            let is_beyond = reason == fold::UNUSUAL_SIZE;
             let reason = explained(folder.code, call, reason);
-            return vec![Outcome::Unresolved(Unresolved { span: call.span.clone(), reason })];
+            let unresolved = Unresolved { span: call.span.clone(), reason };
+            return vec![if is_beyond { Outcome::Beyond(unresolved) } else { Outcome::Unresolved(unresolved) }];
         }
     };
     let Some(text) = arguments.get(call.sink.text) else { return Vec::new() };
@@ -470,7 +486,7 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
         folder.start(way.frames());
         let mut followed = BTreeSet::new();
         for found in folder.texts(call.file, text) {
-            let failure = match found {
+            let mut failure = match found {
                 Ok(folded) => {
                     outcomes.extend(accept(folder, call, &way, &arguments, folded));
                     continue;
@@ -486,13 +502,15 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
                     continue;
                 }
                 let left = MAX_WAYS.saturating_sub(count + ways.len());
-                let (more, is_internal) = longer_ways(folder, &way, (function, index), left);
-                if more.is_empty() && is_internal {
-                    continue;
-                }
-                if !more.is_empty() {
-                    ways.extend(more);
-                    continue;
+                match longer_ways(folder, &way, (function, index), left) {
+                    Longer::Ways(more) if !more.is_empty() => {
+                        ways.extend(more);
+                        continue;
+                    }
+                    Longer::Internal => continue,
+                    // A function that loads images may have the name of many others.
+                    Longer::Beyond if call.sink.takes != Takes::Image => failure = Failure::beyond_calls(),
+                    Longer::Ways(_) | Longer::Beyond => {}
                 }
             }
             outcomes.extend(refuse(folder, call, &way, &arguments, failure));
@@ -501,25 +519,38 @@ fn follow(folder: &mut Folder<'_, '_>, call: &SinkCall) -> Vec<Outcome> {
     outcomes
 }
 
-/// Extends a call path by each caller of a function. The flag tells whether the function is also called inside sinks.
-/// More than `at_most` are not followed.
+/// What leads to a parameter of a function.
+enum Longer {
+    /// The ways through each of its callers.
+    Ways(Vec<Way>),
+    /// It is called inside sinks alone.
+    Internal,
+    /// More callers than are followed.
+    Beyond,
+}
+
+/// Extends a call path by each caller of a function. More than `at_most` are not followed.
 fn longer_ways(
     folder: &mut Folder<'_, '_>,
     way: &Way,
     (function, index): (FunctionId, usize),
     at_most: usize,
-) -> (Vec<Way>, bool) {
+) -> Longer {
     let is_circle = way.0.iter().any(|step| step.function == function);
-    if is_circle || way.0.len() >= MAX_CALLERS_DEEP {
-        return (Vec::new(), false);
+    if is_circle {
+        return Longer::Ways(Vec::new());
     }
     let parameters = folder.code.function(function).parameters.len();
     let mut calls = folder.code.calls_of(function, MAX_WAYS + 1);
     let all = calls.len();
     calls.retain(|(file, call)| !is_within_sink(folder.code, *file, call));
     let is_internal = calls.len() < all;
-    if calls.len() > at_most.min(MAX_WAYS_OF_ALL.saturating_sub(folder.ways_of_all)) {
-        return (Vec::new(), false);
+    if calls.is_empty() {
+        return if is_internal { Longer::Internal } else { Longer::Ways(Vec::new()) };
+    }
+    let is_deep = way.0.len() >= MAX_CALLERS_DEEP;
+    if is_deep || calls.len() > at_most.min(MAX_WAYS_OF_ALL.saturating_sub(folder.ways_of_all)) {
+        return Longer::Beyond;
     }
     folder.ways_of_all += calls.len();
     let mut ways = Vec::new();
@@ -532,7 +563,7 @@ fn longer_ways(
         longer.0.push(Step { function, file, call, arguments, wanted: index });
         ways.push(longer);
     }
-    (ways, is_internal)
+    Longer::Ways(ways)
 }
 
 /// A text that reaches a call, if it is of the kind that the call takes.
@@ -636,7 +667,7 @@ fn refuse(
         FailureKind::Machine(..) => is_loaded,
         FailureKind::Elsewhere | FailureKind::Built(_) => true,
         FailureKind::Name | FailureKind::Parameter(..) => is_image,
-        FailureKind::Made | FailureKind::TooLarge => false,
+        FailureKind::Made | FailureKind::TooLarge | FailureKind::Beyond => false,
     };
     folder.reach_all(call.file, call.call.arguments.clone(), !is_said_elsewhere);
     for step in &way.0 {
@@ -660,6 +691,7 @@ fn refuse(
         FailureKind::Machine(path, span) if is_said_elsewhere => Some(Outcome::Machine { path, span }),
         FailureKind::Elsewhere => None,
         FailureKind::TooLarge => Some(Outcome::TooLarge(unresolved)),
+        FailureKind::Beyond => Some(Outcome::Beyond(unresolved)),
         FailureKind::Built(built) => {
             let options = driver_options_of(folder, call, arguments);
             Some(Outcome::Built { built, options, unresolved })

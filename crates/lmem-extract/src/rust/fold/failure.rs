@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use lmem_base::source::Span;
 use lmem_project::build_flags::BuiltFile;
 
+use crate::rust::fold::parse::UNUSUAL_SIZE;
 use crate::rust::names::{FunctionId, Lost};
 
 /// Why a text is unknown.
@@ -23,6 +24,8 @@ pub(crate) enum FailureKind {
     Made,
     /// The text is known, and larger than what is put together.
     TooLarge,
+    /// The text may be constant, and is behind more than is followed.
+    Beyond,
     /// The text is in a build output.
     Built(BuiltFile),
     /// The text is this file of machine code; the span is the place that includes it.
@@ -35,7 +38,17 @@ pub(crate) enum FailureKind {
 
 impl Failure {
     pub(super) fn made(reason: impl Into<String>) -> Self {
-        Self { reason: reason.into(), kind: FailureKind::Made }
+        let reason = reason.into();
+        let kind = if reason == UNUSUAL_SIZE { FailureKind::Beyond } else { FailureKind::Made };
+        Self { reason, kind }
+    }
+
+    pub(super) fn beyond(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), kind: FailureKind::Beyond }
+    }
+
+    pub(crate) fn beyond_calls() -> Self {
+        Self::beyond("its text comes through more calls than are followed")
     }
 
     pub(super) fn too_large() -> Self {
@@ -49,6 +62,7 @@ impl From<Lost> for Failure {
             Lost::Parameter { function, index, reason } => {
                 Self { reason, kind: FailureKind::Parameter(function, index) }
             }
+            Lost::Beyond(reason) => Self::beyond(reason),
             Lost::Bound(reason) | Lost::Name(reason) => Self { reason, kind: FailureKind::Name },
         }
     }

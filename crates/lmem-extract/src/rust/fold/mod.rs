@@ -38,7 +38,7 @@ use super::names::Code;
 
 pub(super) use self::failure::Failure;
 pub(super) use self::frames::Frames;
-pub(super) use crate::rust::fold::parse::{OF_MACRO, parse_list, path_names};
+pub(super) use crate::rust::fold::parse::{OF_MACRO, UNUSUAL_SIZE, parse_list, path_names};
 
 /// Limit on chains of names and on nested expressions.
 const MAX_STEPS: usize = 64;
@@ -208,9 +208,9 @@ impl<'c, 'w> Folder<'c, 'w> {
     fn spend(&mut self, steps: usize) -> Result<(), Failure> {
         self.work += 1;
         match steps > MAX_STEPS {
-            true => Err(Failure::made("it leads in a circle")),
+            true => Err(Failure::beyond(format!("it is more than {MAX_STEPS} names and expressions away"))),
             false if self.work > self.allowance || self.work_of_all > MAX_WORK_OF_ALL => {
-                Err(Failure::made("its text is put together in more ways than are followed"))
+                Err(Failure::beyond("its text is put together in more ways than are followed"))
             }
             false => Ok(()),
         }
@@ -297,7 +297,7 @@ fn each<T>(sites: Sites, mut follow: impl FnMut(Site) -> Vec<Result<T, Failure>>
 fn at_most<T>(mut found: Vec<Result<T, Failure>>) -> Vec<Result<T, Failure>> {
     if found.len() > MAX_CHOICES {
         found.truncate(MAX_CHOICES);
-        found.push(Err(Failure::made(format!("it has more than {MAX_CHOICES} variants"))));
+        found.push(Err(Failure::beyond(format!("it has more than {MAX_CHOICES} variants"))));
     }
     found
 }

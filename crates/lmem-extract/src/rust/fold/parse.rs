@@ -10,6 +10,9 @@ use syn::{Block, Expr, Stmt, Token};
 pub(super) const MAX_TOKENS: usize = 4096;
 const MAX_DEPTH: usize = 64;
 
+/// The failure of what is larger than the limits.
+pub(crate) const UNUSUAL_SIZE: &str = "its text is in an expression of unusual size";
+
 /// End of the failure message for a text that is (partly) in a macro definition.
 pub(crate) const OF_MACRO: &str = "text comes from a parameter of a macro";
 
@@ -57,7 +60,7 @@ pub(crate) fn is_parsable(tokens: &TokenStream) -> Result<(), String> {
                 _ => {}
             }
             if count > MAX_TOKENS || depth > MAX_DEPTH {
-                return Err("its text is in an expression of unusual size".to_string());
+                return Err(UNUSUAL_SIZE.to_string());
             }
         }
     }

@@ -22,7 +22,7 @@ use self::uses::Use;
 use super::fold::Folder;
 use super::names::FunctionId;
 use super::scan::Call;
-use super::{MAX_WAYS, Way, longer_ways};
+use super::{Longer, MAX_WAYS, Way, longer_ways};
 use crate::rust::fold::failure::FailureKind;
 use crate::rust::fold::parse::parse_list;
 
@@ -155,8 +155,9 @@ fn names(folder: &mut Folder<'_, '_>, file: usize, call: &Call, name: &Expr) -> 
                     continue;
                 }
                 let left = MAX_WAYS.saturating_sub(count + ways.len());
-                let (more, _) = longer_ways(folder, &way, (function, index), left);
-                if !more.is_empty() {
+                if let Longer::Ways(more) = longer_ways(folder, &way, (function, index), left)
+                    && !more.is_empty()
+                {
                     ways.extend(more);
                     continue;
                 }

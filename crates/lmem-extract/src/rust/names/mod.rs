@@ -103,6 +103,8 @@ pub(super) enum Lost {
     Bound(String),
     /// No such name exists, or several do.
     Name(String),
+    /// The name stands for another, and that for another, and so on.
+    Beyond(String),
 }
 
 /// A function, by file and index.
@@ -255,7 +257,7 @@ impl<'a> Code<'a> {
             };
         };
         if steps > MAX_STEPS {
-            return Err(Lost::Name(format!("`{name}` leads in a circle")));
+            return Err(Lost::Beyond(format!("`{name}` is more than {MAX_STEPS} names away")));
         }
         let rust = &self.files[file].rust;
         let nearest = rust.nearest(name, at);
@@ -365,7 +367,7 @@ impl<'a> Code<'a> {
         let path = self.expand_alias(file, at, path);
         let Some((name, qualifiers)) = path.split_last() else { return Err(not_found("")) };
         if steps > MAX_STEPS {
-            return Err(Lost::Name(format!("`{name}` leads in a circle")));
+            return Err(Lost::Beyond(format!("`{name}` is more than {MAX_STEPS} names away")));
         }
         let (package, rest) = self.package_meant(file, qualifiers);
         let is_foreign = package != self.files[file].package;

@@ -99,6 +99,7 @@ impl Scanner {
                     let parts = inner.split(|token| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ','));
                     return parts.for_each(|part| self.use_tree(part, &path, around, depth + 1));
                 }
+                TokenTree::Group(group) => return self.leave_out(group.span_open()),
                 _ => return,
             }
         }

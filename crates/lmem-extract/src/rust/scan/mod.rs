@@ -58,8 +58,8 @@ pub(super) struct RustFile {
     pub functions: Vec<Function>,
     modules: Vec<(Range<usize>, Vec<String>)>,
     owners: Vec<(Range<usize>, Owner)>,
-    /// Whether nesting exceeded the limit.
-    pub is_too_deep: bool,
+    /// Where the first part begins that is nested beyond the limit, and not looked into.
+    pub too_deep: Option<Range<usize>>,
     /// Built when all is found.
     index: Index,
 }

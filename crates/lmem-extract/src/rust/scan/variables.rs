@@ -100,7 +100,7 @@ impl Scanner {
 
     fn bind_unknown(&mut self, pattern: &[TokenTree], visible: &Range<usize>, why: &Unknown) {
         if pattern.len() > MAX_PATTERN {
-            self.found.is_too_deep = true;
+            self.leave_out(pattern[0].span());
             return;
         }
         for name in names_in(pattern.iter().cloned().collect()) {

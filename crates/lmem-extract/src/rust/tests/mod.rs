@@ -57,11 +57,8 @@ pub(super) fn units(extraction: &Extraction) -> Vec<String> {
 }
 
 pub(super) fn reasons(extraction: &Extraction) -> Vec<String> {
-    extraction
-        .unresolved
-        .iter()
-        .map(|unresolved| format!("{}: {}", unresolved.span.text(), unresolved.reason))
-        .collect()
+    let all = extraction.unresolved.iter().chain(&extraction.beyond);
+    all.map(|unresolved| format!("{}: {}", unresolved.span.text(), unresolved.reason)).collect()
 }
 
 fn texts(text: &str) -> Vec<String> {
@@ -126,6 +123,44 @@ fn text_is_found_however_it_is_written() {
 }
 
 #[test]
+fn what_is_beyond_the_limits_is_said() {
+    let beyond = |text: &str| {
+        let extraction = of_text(&text.replace('K', KERNEL));
+        assert_eq!(extraction.unresolved.len(), 0, "{text}");
+        extraction.beyond.iter().map(|it| format!("{}: {}", it.span.start_line(), it.reason)).collect::<Vec<_>>()
+    };
+    let nested = |open: &str, close: &str, count: usize| {
+        format!("fn f() {{\n{} compile_ptx(\"K\"); {} }}", open.repeat(count), close.repeat(count))
+    };
+    for (open, close) in [("{", "}"), ("({", "})"), ("mod a {", "}"), ("x! {", "}")] {
+        assert_eq!(beyond(&nested(open, close, 60)), [""; 0], "{open}");
+        assert_eq!(beyond(&nested(open, close, 300)), ["2: its Rust code is nested more than 128 deep"], "{open}");
+    }
+    let chain: String = (0..100).map(|at| format!("const A{at}: &str = A{}; ", at + 1)).collect();
+    assert_eq!(
+        beyond(&format!("{chain} const A100: &str = \"K\"; fn f() {{ compile_ptx(A0) }}")),
+        ["1: it is more than 64 names and expressions away"]
+    );
+    let sum = "+ \"\"".repeat(80);
+    assert_eq!(beyond(&format!("fn f() {{ compile_ptx(\"K\".to_string() {sum}) }}")).len(), 1);
+    let concat = format!("{}\"K\"{}", "concat!(".repeat(70), ")".repeat(70));
+    assert_eq!(
+        beyond(&format!("fn f() {{ compile_ptx({concat}) }}")),
+        ["1: its text is in an expression of unusual size"]
+    );
+    let calls: String = (0..20).map(|at| format!("fn f{at}(t: &str) {{ f{}(t) }} ", at + 1)).collect();
+    assert_eq!(
+        beyond(&format!("{calls} fn f20(t: &str) {{ compile_ptx(t) }} fn g() {{ f0(\"K\") }}")),
+        ["1: its text comes through more calls than are followed"]
+    );
+    let callers: String = (0..600).map(|at| format!("fn g{at}() {{ f(\"K\") }} ")).collect();
+    assert_eq!(
+        beyond(&format!("fn f(t: &str) {{ compile_ptx(t) }} {callers}")),
+        ["1: its text comes through more calls than are followed"]
+    );
+}
+
+#[test]
 fn text_that_is_not_known_is_said() {
     let kernel = |text: &str| reason(&text.replace('K', KERNEL));
     assert_eq!(kernel("fn g(src: &str) { compile_ptx(src) }"), "src: its text is a parameter of `g`");
@@ -148,8 +183,14 @@ fn text_that_is_not_known_is_said() {
     );
     assert_eq!(kernel("fn g<T: A>() { compile_ptx(T::S) }"), "T::S: `S` is not defined in the code that is checked");
     assert_eq!(kernel("use other::S; fn g() { compile_ptx(S) }"), "S: `S` is not defined in the code that is checked");
-    assert_eq!(kernel("const A: &str = B; const B: &str = A; fn g() { compile_ptx(A) }"), "A: it leads in a circle");
-    assert_eq!(kernel("use self::A as B; use self::B as A; fn g() { compile_ptx(A) }"), "A: `B` leads in a circle");
+    assert_eq!(
+        kernel("const A: &str = B; const B: &str = A; fn g() { compile_ptx(A) }"),
+        "A: it is more than 64 names and expressions away"
+    );
+    assert_eq!(
+        kernel("use self::A as B; use self::B as A; fn g() { compile_ptx(A) }"),
+        "A: `B` is more than 16 names away"
+    );
     assert_eq!(
         kernel("macro_rules! m { ($s:expr) => { compile_ptx($s) } }"),
         "compile_ptx($s): its text comes from a parameter of a macro"
