@@ -70,6 +70,10 @@ pub(super) fn advice(workspace: &Workspace, builds: &BuildFlags) -> String {
 /// A note on files that are not in the compilation database, though others are: a new file, probably.
 pub(super) fn not_in_database(extraction: &Extraction, workspace: &Workspace, builds: &BuildFlags) -> Option<String> {
     let [database] = builds.databases.as_slice() else { return None };
+    // A file may be in it with a command that was not understood, which is said.
+    if !builds.unreadable.is_empty() {
+        return None;
+    }
     let files = || extraction.units.iter().filter(|unit| matches!(unit.code, UnitCode::CudaFile { .. }));
     let is_assumed = |unit: &&TranslationUnit| flag_origin(unit) == FlagOrigin::Assumed;
     let is_known = |unit: &TranslationUnit| flag_origin(unit) == FlagOrigin::CompileCommands;

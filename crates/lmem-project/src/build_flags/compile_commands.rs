@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use lmem_base::places::{self, Places, tree_of};
-use lmem_base::source::display_path;
+use lmem_base::source::{display_path, normalize};
 
 use super::arguments::Invocation;
 use super::clang;
@@ -160,12 +160,16 @@ impl Commands {
         // The compiler may follow launchers: `ccache sccache nvcc …`, `env A=b nvcc …`.
         let is_compiler = |program: &str| is_nvcc(program) || clang::is_clang(program);
         let behind = arguments.iter().take(MAX_LAUNCHERS).position(|word| is_compiler(word));
-        let launcher = &arguments[..behind.filter(|_| !is_compiler(program)).unwrap_or(0)];
+        let before = behind.filter(|_| !is_compiler(program)).unwrap_or(0);
+        let mut launcher = std::iter::once(program).chain(&arguments[..before]);
         let mut is_read = true;
-        if let Some(setting) = launcher.iter().find(|word| adds_flags(word)) {
+        if let Some(setting) = launcher.find(|word| adds_flags(word)) {
             self.notes.push(format!("`{setting}` is not used: `{}` of `{}`", entry.file.display(), path.display()));
             is_read = false;
         }
+        // Who gives the words has no shell act on them.
+        let command = entry.command.as_deref().filter(|_| entry.arguments.is_none());
+        let shell_text = command.and_then(shell_text);
         let (program, arguments) = match behind.filter(|_| !is_compiler(program)) {
             Some(at) => (&arguments[at], &arguments[at + 1..]),
             None => (program, arguments),
@@ -176,13 +180,22 @@ impl Commands {
                 self.notes.push(format!(
                     "`{name}` is compiled by `{program}`: its flags are not those of nvcc and are not used"
                 ));
-                return !may_compile_cuda(arguments);
+                let has_flags =
+                    !is_of_host(program) && (shell_text.is_some() || arguments.iter().any(|it| changes_text(it)));
+                return is_read && !has_flags && !may_compile_cuda(arguments);
             }
-            let is_cuda = may_compile_cuda(arguments) || wraps_nvcc(program);
+            let is_cuda = may_compile_cuda(arguments) || wraps_nvcc(program) || (program.contains(['$', '`']));
             if is_cuda {
                 self.notes.push(format!("`{name}` may be compiled as CUDA, by `{program}`: that is not understood"));
             }
             return !is_cuda;
+        }
+        if let Some(text) = shell_text {
+            let name = entry.file.display();
+            self.notes.push(format!(
+                "`{name}` is compiled by a command with text for a shell, which is not evaluated: `{text}`"
+            ));
+            is_read = false;
         }
         let mut files = ResponseFiles::new(&folder, Some(tree));
         let mut expanded = files.expanded(arguments);
@@ -206,7 +219,32 @@ impl Commands {
             (expanded, dropped) = (translated.arguments, translated.dropped);
             self.of_clang.push(entry.file.clone());
         }
-        let Some(mut invocation) = Invocation::parse(&expanded, &folder) else { return is_whole };
+        // A shell may make the file's name, too. `[sm_80]` is in a value.
+        let is_pattern = |word: &&String| {
+            !word.starts_with('-')
+                && !word.contains('=')
+                && word.contains(['*', '?', '['])
+                && !folder.join(word.as_str()).exists()
+        };
+        if let Some(pattern) = expanded.iter().find(is_pattern).filter(|_| command.is_some()) {
+            let name = entry.file.display();
+            self.notes.push(format!(
+                "`{name}` is compiled by a command with a pattern for a shell, which is not evaluated: `{pattern}`"
+            ));
+            is_read = false;
+        }
+        let Some(mut invocation) = Invocation::parse(&expanded, &folder) else { return is_whole && is_read };
+        let own = normalize(&folder.join(&entry.file));
+        let real = |path: &Path| std::fs::canonicalize(path).ok();
+        let is_own = |path: &PathBuf| normalize(path) == own || real(path).is_some_and(|path| real(&own) == Some(path));
+        if !invocation.inputs.iter().any(is_own) {
+            if is_read {
+                let name = entry.file.display();
+                self.notes.push(format!("`{name}` is not what its command compiles, in `{}`", path.display()));
+            }
+            is_read = false;
+            invocation.inputs.push(own);
+        }
         let (allowed, mut refused) = nvcc_flags::allowed(&invocation.flags, &folder);
         is_read &= dropped.is_empty();
         refused.extend(dropped);
@@ -227,11 +265,86 @@ impl Commands {
 /// Limit on the words of launchers before a compiler.
 const MAX_LAUNCHERS: usize = 8;
 
-/// Whether a word sets a variable by which compilers find headers, or nvcc flags.
+/// Whether a word sets a variable by which compilers find headers, or nvcc flags: its profile adds to some of the environment.
 fn adds_flags(word: &str) -> bool {
-    const NAMES: [&str; 5] =
-        ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
+    const NAMES: [&str; 11] = [
+        "CPATH",
+        "C_INCLUDE_PATH",
+        "CPLUS_INCLUDE_PATH",
+        "OBJC_INCLUDE_PATH",
+        "NVCC_PREPEND_FLAGS",
+        "NVCC_APPEND_FLAGS",
+        "INCLUDES",
+        "SYSTEM_INCLUDES",
+        "CUDAFE_FLAGS",
+        "PTXAS_FLAGS",
+        "NVVM_FLAGS",
+    ];
     word.split_once('=').is_some_and(|(name, _)| NAMES.contains(&name))
+}
+
+/// The first text of a command by which a shell gives the compiler other words than stand there: variables, commands in the place of
+/// words, home folders, and other commands before it, which may set variables or change the folder.
+fn shell_text(command: &str) -> Option<&str> {
+    let mut in_double = false;
+    let mut before = ' ';
+    let mut letters = command.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        let next = letters.peek().map_or(' ', |(_, next)| *next);
+        let acts = match letter {
+            '\\' => {
+                letters.next();
+                false
+            }
+            '\'' if !in_double => {
+                letters.find(|(_, letter)| *letter == '\'');
+                false
+            }
+            '"' => {
+                in_double = !in_double;
+                false
+            }
+            '`' => true,
+            '$' => next.is_ascii_alphanumeric() || "_{(@*#?!-".contains(next) || (!in_double && "'\"".contains(next)),
+            ';' | '|' | '&' | '\n' => !in_double,
+            '~' => !in_double && before.is_whitespace(),
+            _ => false,
+        };
+        if acts {
+            let rest = &command[at..];
+            return Some(rest.split_whitespace().next().unwrap_or(rest));
+        }
+        before = letter;
+    }
+    None
+}
+
+/// Whether a program compiles for the host alone, so that its flags are of no kernel.
+fn is_of_host(program: &str) -> bool {
+    let name = Path::new(program).file_name().and_then(|name| name.to_str()).unwrap_or("");
+    let name = name.trim_end_matches(".exe").trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+    ["gcc", "g++", "cc", "c++", "cl"].iter().any(|host| name == *host || name.ends_with(&format!("-{host}")))
+}
+
+/// Whether an argument of an unknown compiler may change the text that is compiled.
+fn changes_text(argument: &str) -> bool {
+    const STARTS: [&str; 14] = [
+        "-D",
+        "/D",
+        "-U",
+        "/U",
+        "-I",
+        "/I",
+        "/FI",
+        "@",
+        "-isystem",
+        "-iquote",
+        "-idirafter",
+        "-imacros",
+        "-include",
+        "-X",
+    ];
+    nvcc_flags::may_change_text(argument) || STARTS.iter().any(|start| argument.starts_with(start))
 }
 
 /// Whether a program is a wrapper around nvcc, which may compile all that it is given as CUDA (`nvcc_wrapper` of Kokkos).
@@ -346,6 +459,54 @@ mod tests {
         ] {
             assert!(!unreadable(&format!("[{}]", command(words))), "{words}");
         }
+    }
+
+    #[test]
+    fn text_for_a_shell_is_not_read_as_flags() {
+        let folder = tempfile::tempdir().unwrap();
+        let is_read = |command: &str| {
+            let entry = serde_json::json!([{ "directory": ".", "file": "k.cu", "command": command }]);
+            fs_err::write(folder.path().join(PLACES[0]), entry.to_string()).unwrap();
+            let commands = Commands::read(&[folder.path()]);
+            assert!(commands.unreadable.is_empty() || !commands.notes.is_empty(), "{command}");
+            commands.unreadable.is_empty()
+        };
+        for command in [
+            "NVCC_APPEND_FLAGS=-DX nvcc -c k.cu",
+            "A=b CPATH=inc nvcc -c k.cu",
+            "INCLUDES=-Iinc nvcc -c k.cu",
+            "nvcc $FLAGS -c k.cu",
+            "nvcc \"${FLAGS}\" -c k.cu",
+            "nvcc `cat flags` -c k.cu",
+            "nvcc $(cat flags) -c k.cu",
+            "$NVCC -DX -c k.cu",
+            "nvcc -DX -c $PWD/k.cu",
+            "nvcc -DX -c k.c*",
+            "nvcc -I ~/inc -c k.cu",
+            "cd sub && nvcc -c k.cu",
+            ". ./env; nvcc -c k.cu",
+            "nvcc -c other.cu",
+            "nvcc_wrapper -DX -c k.cu",
+            "clang-cl /DX k.cu",
+            "nvc++ -DX -c k.cu",
+            "hipcc @k.rsp k.cu",
+        ] {
+            assert!(!is_read(command), "{command}");
+        }
+        for command in [
+            "nvcc -DX='$A' -DY=\\\"b\\\" -D'Z=`c`' -DC=a\\;b -c k.cu",
+            "A=b nvcc -DX \"-DY=a;b\" -c ./k.cu",
+            "nvcc --generate-code=arch=compute_80,code=[sm_80] -c k.cu",
+            "nvcc -DX=~ -DY=$ -c sub/../k.cu",
+            "g++ -DX -c k.cu",
+            "aarch64-linux-gnu-g++-13 -Iinc k.cu",
+            "hipcc -O3 k.cu",
+        ] {
+            assert!(is_read(command), "{command}");
+        }
+        let words = serde_json::json!([{ "directory": ".", "file": "k.cu", "arguments": ["nvcc", "-DX=$A", "k.cu"] }]);
+        fs_err::write(folder.path().join(PLACES[0]), words.to_string()).unwrap();
+        assert!(Commands::read(&[folder.path()]).unreadable.is_empty());
     }
 
     #[test]
