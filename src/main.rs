@@ -266,6 +266,8 @@ fn say(arguments: &CheckArgs, outcome: &Outcome, start: Instant) -> Exit {
     if !arguments.quiet && matches!(arguments.message_format, MessageFormat::Human | MessageFormat::Short) {
         let color = use_color(arguments.color, std::io::stderr().is_terminal());
         say::styled(&report::summary(&outcome.report.summary, start.elapsed(), color));
+    } else if let Some(line) = report::not_shown(&outcome.report.summary) {
+        say::line(&format!("note: {line}"));
     }
     exit_of(outcome)
 }

@@ -7,9 +7,11 @@ use std::sync::atomic::Ordering;
 
 use lmem_base::comparison::Version;
 use lmem_base::diagnostic::{Code, Diagnostic, PartitionTally, Report, Summary};
+use lmem_base::level::Level;
 use lmem_base::source::display_path;
 use lmem_extract::Extraction;
 use lmem_lints::remark::NOT_CHECKED;
+use lmem_project::discover::{NotChecked, Unchecked};
 use lmem_unit::TranslationUnit;
 
 use super::jobs::Job;
@@ -116,6 +118,15 @@ impl<'a> Compiled<'a> {
         let suppress::Suppressed { mut remarks, list: suppressions } = suppress::suppress(jobs, reports, extent);
         let nothing = "no kernel was checked: with these flags, the sources have none";
         remarks.extend(is_nothing.then(|| not_analysed::less_checked(nothing)));
+        // Settings that name `-G` for a file and allow the lint that says so would hide its kernels without a word.
+        let is_typed =
+            |lint: &str| lmem_lints::find(lint).is_some_and(|it| start.levels.typed().level(it) == Level::Allow);
+        let units = jobs.iter().zip(reports.iter()).filter(|(_, it)| it.is_unread && it.diagnostics.is_empty());
+        let unread: BTreeSet<PathBuf> =
+            units.map(|(job, _)| job.unit.path()).filter(|_| !is_typed("debug_build")).collect();
+        let unread: Vec<NotChecked> =
+            unread.into_iter().map(|path| NotChecked { why: Unchecked::Debug, path }).collect();
+        remarks.extend(not_analysed::not_checked(&unread, workspace));
         if self.partition.is_none() && !self.interrupted {
             let parts = parts::in_no_unit(&workspace.included, &self.extraction.as_texts, jobs, reports);
             remarks.extend(not_analysed::not_checked(&parts, workspace));

@@ -73,8 +73,9 @@ pub struct UnitReport {
 pub fn check_unit(unit: &TranslationUnit, target: &Target, levels: &Levels, shared: &Shared<'_>) -> UnitReport {
     let about = |architecture| Circumstances { unit, frame: None, architecture, toolkit: "", flags: flag_origin(unit) };
     if let Some(claim) = lmem_lints::unit_claim(unit, is_debug(unit)) {
-        let diagnostics = claim.into_diagnostic(levels, &about(&target.architecture)).into_iter().collect();
-        return UnitReport { diagnostics, is_unread: true, ..Default::default() };
+        let diagnostics: Vec<_> = claim.into_diagnostic(levels, &about(&target.architecture)).into_iter().collect();
+        let silenced = usize::from(diagnostics.is_empty());
+        return UnitReport { diagnostics, silenced, is_unread: true, ..Default::default() };
     }
     if let Some(findings) = shared.source.findings(unit, target) {
         let kernels = shared.kernels.as_ref();

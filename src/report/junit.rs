@@ -10,12 +10,18 @@ use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use super::excerpt::clean;
 use super::facts::plain_text;
 use super::position::place;
+use super::summary::not_shown;
 
 pub(super) fn render(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
     let mut suites: BTreeMap<&str, Vec<TestCase>> = BTreeMap::new();
     for diagnostic in &report.diagnostics {
         let file = diagnostic.primary.as_ref().map_or("run", |label| label.span.file.display.as_str());
         suites.entry(file).or_default().push(case(diagnostic));
+    }
+    if let Some(line) = not_shown(&report.summary) {
+        let mut status = TestCaseStatus::skipped();
+        status.set_message(line);
+        suites.entry("run").or_default().push(TestCase::new("what is not shown", status));
     }
     if suites.is_empty() {
         // Some readers reject a report without tests.

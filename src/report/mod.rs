@@ -43,7 +43,7 @@ use inert::Inert;
 
 pub use fold::{fold, fold_units, limit_costs, sort, sort_by_place};
 pub use short::line;
-pub use summary::summary;
+pub use summary::{not_shown, summary};
 
 /// What a format needs to know besides the diagnostics.
 #[derive(Debug, Clone, Copy)]

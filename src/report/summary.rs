@@ -113,6 +113,18 @@ fn lines(summary: &Summary, elapsed: Duration) -> Vec<SummaryLine> {
     lines
 }
 
+/// What the tree silences, where the other lines are not shown: a report without findings must not look like one of a tree without.
+pub fn not_shown(summary: &Summary) -> Option<String> {
+    let known = summary.baseline.as_ref().map_or(0, |tally| tally.known);
+    let parts: Vec<String> =
+        [(summary.silenced, "silenced by settings, levels or comments"), (known, "known to the baseline")]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, why)| format!("{} {why}", plural(count as u64, "finding")))
+            .collect();
+    (!parts.is_empty()).then(|| format!("not shown: {}", parts.join(", ")))
+}
+
 fn suggested(summary: &Summary) -> String {
     let number = |applicability| summary.suggested.get(&applicability).copied().unwrap_or(0);
     let (safe, judged) = (number(Applicability::MachineApplicable), number(Applicability::MaybeIncorrect));
@@ -253,6 +265,16 @@ fn files(units: usize) -> String {
 mod tests {
     use super::*;
     use snapbox::{IntoData, assert_data_eq, str};
+
+    #[test]
+    fn what_is_silenced_is_one_line() {
+        assert_eq!(not_shown(&Summary::default()), None);
+        let baseline = Some(BaselineTally { known: 2, ..BaselineTally::default() });
+        assert_eq!(
+            not_shown(&Summary { silenced: 1, baseline, ..Summary::default() }).as_deref(),
+            Some("not shown: 1 finding silenced by settings, levels or comments, 2 findings known to the baseline")
+        );
+    }
 
     #[test]
     fn a_run_in_full() {

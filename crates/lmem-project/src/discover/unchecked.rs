@@ -36,6 +36,8 @@ pub enum Unchecked {
     Unfollowed,
     /// Compile commands, which say what a build compiles.
     Commands,
+    /// Its flags are those of a debug build, and its settings allow that.
+    Debug,
     /// A `.cu` file is taken for a part of others, and no unit that was compiled has code of it.
     InNoUnit,
 }
@@ -58,6 +60,7 @@ impl Unchecked {
             Self::RustElsewhere => "compiled as Rust, and outside of the workspace",
             Self::Commands => "a list of compile commands that cannot be read in full",
             Self::Unfollowed => "Rust code that includes files, and not all of them are known",
+            Self::Debug => "compiled for debugging, which the settings or comments allow",
             Self::InNoUnit => "part of other sources by their text, and of none as they are compiled",
         }
     }
@@ -69,6 +72,7 @@ impl Unchecked {
             Self::Submodule => "name its folder to check it, or leave it out with `exclude`",
             Self::LeadsNowhere | Self::Unreadable | Self::Special => "mend it, or leave it out with `exclude`",
             Self::LeadsToOtherKind => "put the file in the place of the link, or leave it out with `exclude`",
+            Self::Debug => "take `-G` from its flags, or leave it out with `exclude`",
             Self::Hidden | Self::BuildOutput | Self::InNoUnit => "name it to check it, or leave it out with `exclude`",
             Self::OtherName => "give it a name that ends with `.cu`, or leave it out with `exclude`",
             Self::OtherRustName => "give it a name that ends with `.rs`, or leave it out with `exclude`",
