@@ -354,10 +354,15 @@ fn write_to(path: Option<&Path>, root: &Path, text: &[u8]) -> std::io::Result<()
         stdout.write_all(text)?;
         return stdout.flush();
     };
+    let has_twin = files::has_other_names(path);
     // Only now the root of the workspace is known, and what lies there may have changed.
-    stays_in(path, std::iter::once(root))
-        .and_then(|()| files::write_output(path, text))
-        .map_err(|error| std::io::Error::new(error.kind(), format!("`{}` cannot be written: {error}", path.display())))
+    stays_in(path, std::iter::once(root)).and_then(|()| files::write_output(path, text)).map_err(|error| {
+        std::io::Error::new(error.kind(), format!("`{}` cannot be written: {error}", path.display()))
+    })?;
+    if has_twin {
+        say::line(&format!("note: `{}` has another name (a hard link), which keeps the old text", path.display()));
+    }
+    Ok(())
 }
 
 fn package_info(package: &lmem_project::discover::Package) -> Option<report::PackageInfo> {

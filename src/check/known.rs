@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use lmem_base::diagnostic::{BaselineTally, Code, Diagnostic, Help, Report, Severity};
+use lmem_base::files;
 use lmem_base::source::display_path;
 use lmem_base::words::plural;
 use lmem_lints::remark::STALE_BASELINE;
@@ -54,7 +55,7 @@ impl Known {
             (true, path) => {
                 let is_configured = path.is_some() && arguments.baseline.is_none();
                 let path = path.unwrap_or_else(|| workspace.root.join(DEFAULT_NAME));
-                let older = Baseline::read(&path);
+                let older = Baseline::read_to_replace(&path)?;
                 Ok(Self::Write { path, older, is_typed: !arguments.arch.is_empty(), is_configured })
             }
         }
@@ -104,7 +105,12 @@ impl Known {
                     Err(error @ BaselineError::Form { .. }) if !is_whole || is_typed => return Err(error),
                     _ => {}
                 }
+                let has_twin = files::has_other_names(&path);
                 baseline.write(&path)?;
+                if has_twin {
+                    let name = display_path(&path, &workspace.root);
+                    talk.note(&format!("`{name}` has another name (a hard link), which keeps the old text"));
+                }
                 report.summary.baseline = Some(BaselineTally { known: count, ..BaselineTally::default() });
                 let (count, name) = (plural(count as u64, "finding"), display_path(&path, &workspace.root));
                 talk.note(&match is_configured {

@@ -35,6 +35,8 @@ pub enum BaselineError {
     },
     #[error("the baseline `{}` is not one: line {line} {problem}", .path.display())]
     Form { path: PathBuf, line: usize, problem: String },
+    #[error("`{}` is no baseline, and is not replaced by one", .0.display())]
+    Foreign(PathBuf),
     #[error("the baseline `{}` cannot be written", .path.display())]
     Write {
         path: PathBuf,
@@ -52,6 +54,9 @@ impl BaselineError {
             Self::Read { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
                 vec!["`cargo lmem --write-baseline` writes it, with what is found today".to_string()]
             }
+            Self::Foreign(_) => vec![
+                "`baseline` in the settings names it: name another file there, or with `--baseline FILE`; remove it if nothing needs it".to_string(),
+            ],
             Self::Form { .. } => vec!["remove it; `cargo lmem --write-baseline` then writes it anew".to_string()],
             _ => Vec::new(),
         }
@@ -189,6 +194,23 @@ impl Baseline {
             }
         }
         Ok(baseline)
+    }
+
+    /// What a file has that a baseline is to be written to; settings of the tree may name any file there. One that is not ours is not
+    /// replaced, unless it is empty; a baseline that is damaged is.
+    ///
+    /// # Errors
+    /// There is no baseline yet, or one that cannot be read, which is the inner error; the outer one if it is another file.
+    pub fn read_to_replace(path: &Path) -> Result<Result<Self, BaselineError>, BaselineError> {
+        match Self::read(path) {
+            Err(BaselineError::Form { line: 1, .. }) if path.metadata().is_ok_and(|found| found.len() > 0) => {
+                Err(BaselineError::Foreign(path.to_path_buf()))
+            }
+            Err(BaselineError::Read { .. }) if path.metadata().is_ok_and(|it| it.is_file() && it.len() > MAX_BYTES) => {
+                Err(BaselineError::Foreign(path.to_path_buf()))
+            }
+            read => Ok(read),
+        }
     }
 
     /// Writes the file atomically.

@@ -48,14 +48,20 @@ pub fn write_output(path: &Path, content: &[u8]) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => replace(path, content, None),
         Err(error) => Err(error),
-        // With more than one hard link, the other names would keep the old content.
-        Ok(found) if found.is_file() && found.nlink() == 1 => match replace(path, content, Some(&found)) {
+        // Other names of it (hard links) keep the old content: one of them may lie outside of the tree, and a kill in between would leave
+        // half.
+        Ok(found) if found.is_file() => match replace(path, content, Some(&found)) {
             // The folder may be read-only although the file is writable.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => write_into(path, content),
             result => result,
         },
         Ok(_) => write_into(path, content),
     }
+}
+
+/// Whether a regular file has other names (hard links), which keep its content where [`write_output`] replaces it.
+pub fn has_other_names(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.nlink() > 1)
 }
 
 fn replace(path: &Path, content: &[u8], found: Option<&Metadata>) -> io::Result<()> {
@@ -117,8 +123,10 @@ mod tests {
         assert!(fs_err::symlink_metadata(path("link")).unwrap().is_symlink());
         assert_eq!(fs_err::read_to_string(path("real")).unwrap(), "new");
         fs_err::hard_link(path("real"), path("twin")).unwrap();
-        write_output(&path("twin"), b"both").unwrap();
-        assert_eq!(fs_err::read_to_string(path("real")).unwrap(), "both");
+        assert!(has_other_names(&path("twin")) && !has_other_names(&path("link")));
+        write_output(&path("twin"), b"one").unwrap();
+        assert_eq!(fs_err::read_to_string(path("twin")).unwrap(), "one");
+        assert_eq!(fs_err::read_to_string(path("real")).unwrap(), "new");
         let status = std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap();
         assert!(status.success());
         let reader = std::thread::spawn({
