@@ -262,7 +262,8 @@ impl<'a> Extractor<'a> {
         // Files without a word that kernels come with were read for what they define or call.
         for file in &self.code.files {
             let Some(place) = file.rust.too_deep.clone() else { continue };
-            let reason = format!("its Rust code is nested more than {MAX_DEPTH} deep");
+            let reason =
+                format!("its Rust code is nested more than {MAX_DEPTH} deep, or has chains of calls that are too long");
             self.strings.beyond.push(Unresolved { span: file.rust.span(place), reason });
         }
         self.strings

@@ -38,12 +38,27 @@ impl Scanner {
             }
             Delimiter::Parenthesis => {
                 let (path, receiver) = match is_method {
-                    true => (vec![word.to_string()], receiver(&tokens[..index - 1])),
+                    true => (vec![word.to_string()], self.receiver(&tokens[..index - 1])),
                     false => (path_before(word, tokens, index), TokenStream::new()),
                 };
                 self.found.calls.push(Call { path, is_method, receiver, arguments: group.stream(), range });
             }
             _ => {}
+        }
+    }
+
+    /// The receiver of a method call, as long as there is room: each call of a chain has all that is before it.
+    fn receiver(&mut self, before: &[TokenTree]) -> TokenStream {
+        let tokens = &before[receiver_start(before)..];
+        match self.left_for_receivers.checked_sub(tokens.len()) {
+            Some(left) => {
+                self.left_for_receivers = left;
+                tokens.iter().cloned().collect()
+            }
+            None => {
+                self.leave_out(tokens[0].span());
+                TokenStream::new()
+            }
         }
     }
 }
@@ -70,8 +85,8 @@ pub(crate) fn path_before(word: &str, tokens: &[TokenTree], index: usize) -> Vec
     path
 }
 
-/// The receiver of a method call: the chain of names, calls, indices and members before it.
-fn receiver(before: &[TokenTree]) -> TokenStream {
+/// Where the receiver of a method call starts: the chain of names, calls, indices and members before it.
+fn receiver_start(before: &[TokenTree]) -> usize {
     let from = before.len().saturating_sub(MAX_STATEMENT);
     let is_part = |at: usize| match &before[at] {
         TokenTree::Group(group) => {
@@ -90,7 +105,7 @@ fn receiver(before: &[TokenTree]) -> TokenStream {
     while start > from && is_part(start - 1) && !ends(start - 1) {
         start -= 1;
     }
-    before[start..].iter().cloned().collect()
+    start
 }
 
 #[cfg(test)]
@@ -106,6 +121,15 @@ mod tests {
         let receiver = |text: &str| scan(text).calls.iter().find(|call| call.is_method).unwrap().receiver.to_string();
         assert_eq!(receiver("fn f() { let a = x.y(1)?.z[0].c(2); }"), "x");
         assert_eq!(receiver("fn f() { g(); return a::b.c(2) }"), "a :: b");
+    }
+
+    #[test]
+    fn long_chains_take_memory_as_their_text_does() {
+        let file = |count: usize| scan(&format!("fn f() {{ a{}; }}", ".replace(b, c)".repeat(count)));
+        let kept =
+            |count: usize| file(count).calls.iter().map(|it| it.receiver.clone().into_iter().count()).sum::<usize>();
+        assert!(file(40).too_deep.is_none() && kept(40) > 2_000);
+        assert!(file(20_000).too_deep.is_some() && kept(20_000) < 5 * 20_000 * ".replace(b, c)".len());
     }
 
     #[test]

@@ -22,6 +22,10 @@ pub(in crate::rust) const MAX_DEPTH: usize = 128;
 /// Limit on tokens scanned for uses of variables; each token may be scanned for many variables.
 const MAX_FOLLOWED: usize = 20_000_000;
 
+/// Tokens that are kept as receivers, for each byte of a file and besides: a chain of calls would take a thousand times its text.
+const RECEIVERS: usize = 4;
+const SOME_RECEIVERS: usize = 1 << 12;
+
 impl RustFile {
     /// Scans a file.
     ///
@@ -70,6 +74,7 @@ impl RustFile {
             owner: None,
             depth: 0,
             left_to_follow: MAX_FOLLOWED,
+            left_for_receivers: SOME_RECEIVERS + RECEIVERS * whole.len(),
         };
         scanner.list(tokens, whole.clone(), whole);
         scanner.found.functions.sort_by_key(|function| function.body.start);
@@ -107,6 +112,8 @@ pub(super) struct Scanner {
     depth: usize,
     /// Remaining limit on tokens scanned for uses of variables.
     pub(super) left_to_follow: usize,
+    /// Remaining limit on tokens that are kept as the receivers of method calls.
+    pub(super) left_for_receivers: usize,
 }
 
 impl Scanner {
