@@ -1,6 +1,6 @@
 //! Collects the units of a run: those of the workspace with their build flags, or those that a program compiles.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -160,17 +160,8 @@ impl<'a> Gatherer<'a> {
         if let Some(revision) = self.revision() {
             return tracked(&revision.top).into_iter().map(|path| revision.place(&path)).collect();
         }
-        let mut by_top: BTreeMap<PathBuf, BTreeSet<PathBuf>> = BTreeMap::new();
-        let mut found = BTreeSet::new();
         let below = self.workspace.repositories.iter().take(MAX_REPOSITORIES);
-        for folder in self.workspace.whole.iter().map(|whole| &whole.folder).chain(below) {
-            // A folder may be named by a link to it.
-            let real = fs_err::canonicalize(folder).unwrap_or_else(|_| folder.clone());
-            let Some(top) = real.ancestors().find(|ancestor| ancestor.join(".git").exists()) else { continue };
-            let of_top = by_top.entry(top.to_path_buf()).or_insert_with(|| tracked(top));
-            found.extend(of_top.iter().filter_map(|path| Some(folder.join(path.strip_prefix(&real).ok()?))));
-        }
-        found
+        git::below(self.workspace.whole.iter().map(|whole| &whole.folder).chain(below), tracked)
     }
 
     fn is_below_a_named_folder(&self, path: &Path) -> bool {

@@ -336,6 +336,23 @@ pub fn tracked(
     Ok(wanted(top, &paths, is_wanted))
 }
 
+/// The files below some folders that are tracked in the repositories around these. `tracked` is asked once for the top of each.
+pub fn below<'a>(
+    folders: impl Iterator<Item = &'a PathBuf>,
+    tracked: impl Fn(&Path) -> BTreeSet<PathBuf>,
+) -> BTreeSet<PathBuf> {
+    let mut by_top: BTreeMap<PathBuf, BTreeSet<PathBuf>> = BTreeMap::new();
+    let mut found = BTreeSet::new();
+    for folder in folders {
+        // A folder may be named by a link to it.
+        let real = fs_err::canonicalize(folder).unwrap_or_else(|_| folder.clone());
+        let Some(top) = real.ancestors().find(|ancestor| ancestor.join(".git").exists()) else { continue };
+        let of_top = by_top.entry(top.to_path_buf()).or_insert_with(|| tracked(top));
+        found.extend(of_top.iter().filter_map(|path| Some(folder.join(path.strip_prefix(&real).ok()?))));
+    }
+    found
+}
+
 /// As [`tracked`], by the repository's own index, whatever variables of the environment say, and by the one that they name, if
 /// `is_named_too`.
 ///
