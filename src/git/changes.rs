@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use lmem_base::places;
+
 use super::error::GitError;
 use super::{LINK, Repository, SUBMODULE};
 
@@ -88,9 +90,18 @@ impl Repository<'_> {
             let untracked = untracked.split('\0').filter(|path| !path.is_empty()).map(str::to_string);
             changes.added.extend(untracked);
             changes.changed.extend(changes.added.iter().cloned());
+            changes.changed.extend(self.taken_as_unchanged()?);
         }
         self.add_submodules(&mut changes, commit, is_staged)?;
         Ok(changes)
+    }
+
+    /// Files that git does not look at, by `assume-unchanged` or `skip-worktree`, and that are there: whoever set that may have changed them.
+    fn taken_as_unchanged(&self) -> Result<BTreeSet<String>, GitError> {
+        let list = self.text(&["ls-files", "-v", "-z"])?;
+        let named = list.split('\0').filter_map(|line| line.split_once(' '));
+        let flagged = named.filter(|(tag, _)| *tag == "S" || tag.starts_with(|tag: char| tag.is_ascii_lowercase()));
+        Ok(flagged.map(|(_, path)| path.to_string()).filter(|path| places::is_regular(&self.top.join(path))).collect())
     }
 
     /// Adds what differs in submodules: from the commit that the older revision has of each to the one in the index, or
