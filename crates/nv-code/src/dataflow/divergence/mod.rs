@@ -72,7 +72,7 @@ impl Divergence {
             warps: Warps::new(function, reaching),
             private,
         };
-        let joins = Joins::new(function, reaching, uses);
+        let joins = Joins::new(function, loops, reaching, uses);
         let mut search = Search {
             function,
             loops,
@@ -319,6 +319,30 @@ mod tests {
         of(&body, "%h")
     }
 
+    /// Both ways of a branch that threads take apart copy one value, or two.
+    #[test]
+    fn copies_of_one_value_are_one_value() {
+        let joined = |before: &str, first: &str, second: &str| {
+            of(
+                &format!(
+                    "add.s32 %x, %n, 1;\nadd.s32 %y, %n, 2;\nmov.u32 %i, 0;\n{before}setp.ne.s32 %p1, %t, 3;\nmov.u32 %r, {first};\n\
+                     @%p1 bra $L2;\nst.global.u32 [%n], 1;\nmov.u32 %r, {second};\n$L2:\nadd.s32 %s, %r, 1;\nadd.s32 %i, %i, 1;\n\
+                     setp.lt.s32 %p2, %i, %n;\n@%p2 bra $L1;"
+                ),
+                "%s",
+            )
+        };
+        assert_eq!(joined("$L1:\n", "%x", "%x"), Some(false));
+        assert_eq!(joined("$L1:\n", "7", "7"), Some(false));
+        assert_eq!(joined("$L1:\n", "%x", "%y"), Some(true));
+        assert_eq!(joined("$L1:\n", "7", "8"), Some(true));
+        // Another branch may bring another value to the same join.
+        let also = "$L1:\nmov.u32 %r, 9;\nsetp.eq.s32 %p3, %n, 7;\n@%p3 bra $L2;\n";
+        assert_eq!((joined(also, "%x", "%x"), joined(also, "%x", "%y")), (Some(false), Some(true)));
+        // What a loop sets anew is another value in each of its rounds.
+        assert_eq!(joined("$L1:\nadd.s32 %z, %i, 5;\n", "%z", "%z"), Some(true));
+    }
+
     /// What a texture has differs where its coordinates do; special registers of a thread differ wherever they stand.
     #[test]
     fn textures_are_read_at_coordinates() {
@@ -445,6 +469,25 @@ mod tests {
         assert_eq!(of(&format!("{three}shr.u32 %a, %r, 5;"), "%a"), Some(false));
         // Rows of 32 threads are common: then the index along the second axis is the same in all.
         assert_eq!(of("mov.u32 %y, %tid.y;", "%y"), None);
+    }
+
+    /// `i / 64` in a loop over the grid is one number in a warp if blocks are multiples of 64.
+    #[test]
+    fn indices_that_a_loop_steps_may_be_numbers_of_warps() {
+        let stepped = |start: &str, step: &str, shift: u32| {
+            let body = format!(
+                "mov.u32 %b, %ctaid.x;\n{start}mul.lo.s32 %g, %nctaid.x, %ntid.x;\n$L1:\nshr.u32 %a, %i, {shift};\n{step}\n\
+                 setp.lt.s32 %p1, %i, %n;\n@%p1 bra $L1;"
+            );
+            of(&body, "%a")
+        };
+        let grid = "mad.lo.s32 %i, %b, %ntid.x, %t;\n";
+        assert_eq!(stepped(grid, "add.s32 %i, %i, %g;", 6), None);
+        assert_eq!(stepped(grid, "add.s32 %j, %g, %i;\nmov.u32 %i, %j;", 6), None);
+        assert_eq!(stepped("mov.u32 %i, %t;\n", "add.s32 %i, %i, 256;", 5), None);
+        assert_eq!(stepped(grid, "add.s32 %i, %i, %g;", 4), Some(true));
+        assert_eq!(stepped(grid, "add.s32 %i, %i, 1;", 6), Some(true));
+        assert_eq!(stepped(grid, "mul.lo.s32 %i, %i, %g;", 6), Some(true));
     }
 
     #[test]

@@ -43,6 +43,8 @@ enum Made {
     /// The index in a grid of rows, `blockIdx.x * blockDim.x + threadIdx.x`: warps start at multiples of 32 there only if
     /// rows do.
     Grid,
+    /// An index that a loop steps: `i += gridDim.x * blockDim.x`. What is left of it in a warp depends on the step.
+    Stepped,
 }
 
 /// The low bits of a value that may differ within a warp, those of the lane; all bits above them are uniform.
@@ -99,7 +101,7 @@ impl Warps {
             Some(Made::Rank) => true,
             Some(Made::Row) => self.is_in_row,
             Some(Made::Grid) => self.has_whole_warps,
-            None => false,
+            Some(Made::Stepped) | None => false,
         }
     }
 
@@ -108,6 +110,7 @@ impl Warps {
         match self.number(at) {
             Some(Made::Row) => self.is_shape_open,
             Some(Made::Grid) => self.is_length_open,
+            Some(Made::Stepped) => true,
             Some(Made::Rank) | None => false,
         }
     }
@@ -228,8 +231,42 @@ impl Rows<'_> {
     fn operand_lanes(&self, operand: &Operand, depth: usize) -> Option<Lanes> {
         match operand {
             Operand::Special(SpecialRegister::TidX) => Some(Lanes { bits: LANE_BITS, of: Made::Row }),
-            _ => self.lanes(self.definition(operand)?, depth),
+            _ => match self.definition(operand) {
+                Some(definition) => self.lanes(definition, depth),
+                None => self.stepped(operand, depth),
+            },
         }
+    }
+
+    /// A register that begins as an index of threads and is stepped by sums of itself alone.
+    fn stepped(&self, operand: &Operand, depth: usize) -> Option<Lanes> {
+        let Operand::Reg(register) = operand else { return None };
+        let all = self.reaching.all(*register).iter().map(|at| &self.function.instructions[*at]);
+        let (steps, starts): (Vec<&Instruction>, Vec<&Instruction>) =
+            all.partition(|definition| self.is_step(definition, *register));
+        if steps.is_empty() || starts.is_empty() {
+            return None;
+        }
+        let mut lanes = starts.into_iter().map(|start| self.lanes(start, depth));
+        let is_index = lanes.all(|lanes| lanes.is_some_and(|lanes| lanes.bits == LANE_BITS));
+        is_index.then_some(Lanes { bits: LANE_BITS, of: Made::Stepped })
+    }
+
+    /// `add.s32 %i, %i, %step`, or a copy of such a sum. A constant step takes along whole warps or none.
+    fn is_step(&self, definition: &Instruction, register: Reg) -> bool {
+        let is_own = |operand: &Operand| matches!(operand, Operand::Reg(own) if *own == register);
+        let is_fit = |step: &Operand| self.warps.constant(step).is_none_or(|step| step % WARP == 0);
+        let adds = |sum: &Instruction| match &*sum.operands {
+            [_, one, other] if sum.opcode() == Opcode::Add => {
+                is_own(one) && !is_own(other) && is_fit(other) || is_own(other) && !is_own(one) && is_fit(one)
+            }
+            _ => false,
+        };
+        let copied = || match &*definition.operands {
+            [_, source] if definition.opcode() == Opcode::Mov => self.definition(source),
+            _ => None,
+        };
+        adds(definition) || copied().is_some_and(adds)
     }
 
     /// `shr.s32 %s, %x, 31` and what is shifted out of it: zero for a thread's index.
