@@ -51,7 +51,7 @@
 
 use lmem_base::level::Level;
 use lmem_base::source::Span;
-use lmem_frame::{Access, Address, SourceLoop, StackObject, StackObjectKind};
+use lmem_frame::{Access, Address, EscapeKind, SourceLoop, StackObject, StackObjectKind};
 use nv_code::dataflow::TripCount;
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
@@ -70,6 +70,12 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
     let guilty = own.max_by_key(|access| access.guilt())?;
     let Address::Induction(trip) = guilty.address else { return None };
+    // A function that gets the address keeps the array in memory, whatever becomes of the loop.
+    let is_called =
+        |kind: &EscapeKind| matches!(kind, EscapeKind::Call(_) | EscapeKind::IndirectCall) && !kind.is_print();
+    if object.escapes().iter().any(|escape| escape.is_own && is_called(&escape.kind)) {
+        return None;
+    }
     let walk = Walk::of(object, guilty);
     let found = object.source_loop(guilty);
     let finding = in_local_memory(object, Some(guilty), &walk.message(found.as_ref(), trip));

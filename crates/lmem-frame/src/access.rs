@@ -41,6 +41,9 @@ impl Address {
     }
 }
 
+/// Limit on the origins of addresses that are kept apart when accesses are merged.
+const MAX_PARTS: usize = 16;
+
 /// The machine instructions of one source statement that access one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
@@ -50,6 +53,8 @@ pub struct Access {
     /// Bytes per machine instruction, the widest one counts.
     pub width: u8,
     pub address: Address,
+    /// Origins of the addresses that were merged, each once; none where nothing was.
+    pub(crate) parts: Vec<Provenance>,
     /// Element sizes in the PTX: 2 for `ld.local.v4.u16`; several if code was merged.
     pub(crate) elements: BTreeSet<u64>,
     /// Origins of the address; for an induction variable, the origins of its trip count.
@@ -94,6 +99,7 @@ impl Access {
             count: 1,
             width: 4,
             address,
+            parts: Vec::new(),
             elements: BTreeSet::new(),
             origins: None,
             parameters: None,
@@ -111,6 +117,18 @@ impl Access {
             choice: Vec::new(),
             in_callee: false,
             is_of_sharing: false,
+        }
+    }
+
+    /// Notes the origins of an address that is merged, before it is.
+    pub(crate) fn note_part(&mut self, other: &Address) {
+        for address in [self.parts.is_empty().then(|| self.address.clone()), Some(other.clone())].into_iter().flatten()
+        {
+            let Address::Computed(mut sources) = address else { continue };
+            sources.steps.clear();
+            if self.parts.len() < MAX_PARTS && !self.parts.contains(&sources) {
+                self.parts.push(sources);
+            }
         }
     }
 
@@ -267,7 +285,8 @@ impl StoredValues {
 }
 
 pub(crate) fn same_place(left: &Access, right: &Access) -> bool {
-    let key = |place: &Place| (place.tree, place.line, place.offset);
+    // Instances of a template have variables of their own.
+    let key = |place: &Place| (place.tree, place.line, place.offset, place.function.clone());
     left.places.is_alike(&right.places, key)
 }
 

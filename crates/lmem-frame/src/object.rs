@@ -155,7 +155,7 @@ fn math_function(object: &FrameObject, trees: &SyntaxTrees<'_>) -> Option<MathFu
 }
 
 /// Math functions whose slow path reduces large arguments in a local array.
-fn has_slow_path(name: &str) -> bool {
+pub(crate) fn has_slow_path(name: &str) -> bool {
     let name = name.trim_start_matches("cuda::").trim_start_matches("std::").trim_start_matches("::");
     matches!(
         name.strip_suffix('f').unwrap_or(name),

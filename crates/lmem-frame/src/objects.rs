@@ -13,10 +13,12 @@ use ptx_syntax::{AddressBase, Modifier, Opcode, Operand};
 
 use super::access::{Access, Address, ObjectKey, RawObject, same_place};
 use super::escape::{self, CallSites};
+use super::object::has_slow_path;
 use super::{stored_values, unroll_remainder, wide_accesses};
 use crate::place::{Place, Places, places, places_of_lines};
 use crate::symbolize::byval_copies;
 use crate::symbolize::name::DeclaredOf;
+use crate::symbolize::part::MAX_PADDING;
 use crate::wide_accesses::WideAccess;
 
 /// Limit on nested calls in the math library.
@@ -56,6 +58,7 @@ pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, 
     }
     join_elements(&mut objects.objects, trees);
     wide_accesses::share(&objects.wide, module, &flows, trees, &mut objects.objects);
+    objects.objects.values_mut().for_each(|object| object.is_library &= !is_of_a_variable(object, trees));
     tell_choices(&mut objects.objects);
     byval_copies::fill(&flows, &mut objects.objects);
     unroll_remainder::mark(&mut objects.objects);
@@ -166,6 +169,21 @@ fn place_access(
         object.is_library |= library.is_stored(flow, instruction);
         object.accesses.push(Access { in_callee, ..access.clone() });
     }
+}
+
+/// Whether an object that has intermediate results of the math library is a variable too, whose bytes they share: it is larger than what
+/// the library needs, and statements that call no such function use it.
+fn is_of_a_variable(object: &RawObject, trees: &SyntaxTrees<'_>) -> bool {
+    /// Bytes that the reduction of a `double` keeps; that of a `float` keeps 28.
+    const MOST_OF_LIBRARY: u64 = 40;
+    let calls_it = |access: &Access| {
+        access.places.first().is_none_or(|place| {
+            let tree = place.tree(trees);
+            let mut regions = tree.regions(place.offset).into_iter();
+            regions.any(|region| tree.calls(region).iter().any(|(name, _)| has_slow_path(name)))
+        })
+    };
+    object.is_library && object.bytes > MOST_OF_LIBRARY + MAX_PADDING && !object.accesses.iter().all(calls_it)
 }
 
 /// Whether an operand belongs to the bits of 2/π in the slow path of sin, cos and tan: the table `__cudart_i2opi_f` or
@@ -306,6 +324,7 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
                 other.width = other.width.max(access.width);
                 other.elements.extend(access.elements);
                 other.is_volatile |= access.is_volatile;
+                other.note_part(&access.address);
                 other.address.join(access.address);
                 other.parameters = other.parameters.zip(access.parameters).map(|(one, more)| one | more);
                 other.divergent = match (other.divergent, access.divergent) {

@@ -82,15 +82,18 @@ impl SyntaxTree {
     }
 
     /// Whether an index uses a variable that only some iterations of an enclosing loop step: `list[count++]` behind an
-    /// `if`. Such a value cannot be computed from an induction variable.
+    /// `if`, or in an inner loop of as many rounds as data say. Such a value cannot be computed from an induction variable.
     pub fn is_stepped_conditionally(&self, index: &Range<usize>) -> bool {
         let Some(root) = self.root() else { return false };
         let Some(node) = root.named_descendant_for_byte_range(index.start, index.end) else { return false };
         let known = self.counters_around(index.start);
         let names = self.identifiers(node).into_iter().filter(|name| index.contains(&name.start_byte()));
-        let mut names = names
-            .map(|name| self.slice(name))
-            .filter(|name| !known.iter().any(|counter| counter.name == *name && counter.walk.is_some()));
+        let is_counter = |name: &&str| known.iter().any(|counter| counter.name == *name && counter.walk.is_some());
+        let names: Vec<&str> = names.map(|name| self.slice(name)).collect();
+        if names.iter().any(|name| self.is_carried_over(name, node)) {
+            return true;
+        }
+        let mut names = names.into_iter().filter(|name| !is_counter(name));
         names.any(|name| {
             let mut around = node;
             while let Some(parent) = around.parent() {
@@ -104,6 +107,40 @@ impl SyntaxTree {
             }
             false
         })
+    }
+
+    /// Whether a `while` loop around a node steps a variable until data end it, and a loop around that one goes on with what it has then:
+    /// `while (bits && count < 16) list[count++] = …`.
+    fn is_carried_over(&self, name: &str, node: Node<'_>) -> bool {
+        let mut loops = node.ancestors().take_while(|around| !is_function(*around)).filter(|around| is_loop(*around));
+        let Some(inner) = loops.find(|around| self.counters_of(*around).iter().any(|counter| counter.name == name))
+        else {
+            return false;
+        };
+        let condition = inner.field(Field::Condition).filter(|_| inner.kind() == Kind::WhileStatement);
+        let asks_more = condition.is_some_and(|condition| {
+            let mut names = self.identifiers(condition).into_iter();
+            let other_counters = self.counters_of(inner);
+            // What another counter bounds has as many rounds each time.
+            let is_other = |word: &str| other_counters.iter().any(|other| other.name == word && other.name != name);
+            let mut all = self.identifiers(condition).into_iter();
+            !all.any(|word| is_other(self.slice(word)))
+                && names.any(|word| self.slice(word) != name && !self.is_fixed(self.slice(word), word.start_byte()))
+        });
+        let outer = loops.next();
+        asks_more
+            && outer.is_some_and(|outer| {
+                let before = outer.start_byte()..inner.start_byte();
+                let is_set = |set: &Node<'_>| {
+                    match set.kind() {
+                        Kind::AssignmentExpression => set.field(Field::Left),
+                        Kind::InitDeclarator => set.field(Field::Declarator),
+                        _ => None,
+                    }
+                    .is_some_and(|left| self.slice(left) == name)
+                };
+                !outer.descendants().filter(|set| before.contains(&set.start_byte())).any(|set| is_set(&set))
+            })
     }
 
     /// The variables that only some iterations of a loop step. Each index in the loop asks.
@@ -335,6 +372,20 @@ mod tests {
             ("while (k > 0) { a[--k] = 0; }", false),
             ("for (int i = 0; i < n; ++i) { if (f(i)) a[i] = 0; }", false),
             ("if (n) a[count++] = 0;", false),
+            (
+                "for (int i = 0; i < n; ++i) { int m = f(i); while (m && count < 8) { a[count++] = m; m &= m - 1; } }",
+                true,
+            ),
+            (
+                "for (int i = 0; i < n; ++i) { int m = f(i); count = 0; while (m && count < 8) { a[count++] = m; m &= m - 1; } }",
+                false,
+            ),
+            (
+                "for (int i = 0; i < n; ++i) { int m = f(i), c = 0; while (m && c < 8) { a[c++] = m; m &= m - 1; } }",
+                false,
+            ),
+            ("for (int i = 0; i < n; ++i) { while (count < 8) { a[count++] = i; } }", false),
+            ("while (n && count < 8) { a[count++] = n; n &= n - 1; }", false),
         ] {
             assert_eq!(is_listed(body), expected, "{body}");
         }

@@ -13,6 +13,7 @@ use super::calls::{argument_of, last_name};
 use crate::ast::{Call, Kind, Node};
 use crate::tree::declarations::{Declaration, resolve};
 use crate::tree::functions::enclosing_function;
+use crate::tree::mentions::Mention;
 use crate::tree::syntax_tree::SyntaxTree;
 
 /// Longer expansions are not read: unrolled ciphers have megabytes.
@@ -32,6 +33,8 @@ pub struct ExpandedUse {
     pub is_read: bool,
     pub is_written: bool,
     pub is_passed: bool,
+    /// Whether one of its subscripts is no number, as that of `m[at]`; `None` without any.
+    pub index: Option<bool>,
 }
 
 impl SyntaxTree {
@@ -87,6 +90,10 @@ impl Expanded {
         let names: BTreeSet<&str> =
             self.code.identifiers_below(body).into_iter().map(|node| self.code.slice(node)).collect();
         let free = names.into_iter().filter(|name| self.is_free(name));
+        let is_number = |text: &str| text.starts_with(|first: char| first.is_ascii_digit()) && !text.contains(' ');
+        let is_open =
+            |index: &Range<usize>| !self.code.text().get(index.clone()).is_some_and(|text| is_number(text.trim()));
+        let index = |mentions: &[Mention]| mentions.iter().flat_map(|mention| &mention.indices).map(is_open).max();
         let uses = free.map(|name| {
             let mentions = self.code.uses_of(body, &Declaration::hidden(name, 0..0));
             ExpandedUse {
@@ -94,6 +101,7 @@ impl Expanded {
                 is_read: mentions.iter().any(|mention| mention.is_read),
                 is_written: mentions.iter().any(|mention| mention.is_written),
                 is_passed: mentions.iter().any(|mention| mention.is_passed),
+                index: index(&mentions),
             }
         });
         uses.collect()

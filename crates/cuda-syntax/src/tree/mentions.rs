@@ -33,6 +33,8 @@ pub struct Mention {
     pub is_passed: bool,
     /// The whole variable is an operand of arithmetic or a comparison.
     pub is_operand: bool,
+    /// The subscripts that the code of a macro adds: whether one is no number; `None` without any.
+    pub macro_index: Option<bool>,
 }
 
 impl Mention {
@@ -125,6 +127,7 @@ impl SyntaxTree {
             is_written,
             is_passed,
             is_operand: is_operand(whole),
+            macro_index: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{CounterSyntax, Declaration, LoopSyntax, Mention, Walk, base_name};
 use cuda_syntax::{SyntaxTree, SyntaxTrees, TreeId};
 use lmem_base::mangling::demangle;
@@ -12,6 +13,7 @@ use nv_code::{AccessKind, SourceLines};
 
 use super::affine::is_of_counters;
 use super::resolve::{Found, Use};
+use super::uniform_index::is_uniform;
 use super::walk::walk_of;
 use crate::access::{Access, Address};
 use crate::place::{Place, Places};
@@ -35,13 +37,17 @@ pub fn mark_use(
         let Some(mention) = best_use(mentions(), access, place, trees) else { return };
         let inner = found.iter().find(|one| std::ptr::eq(&one.mention, mention)).map_or(&[][..], |one| &one.inner);
         match inner {
-            [_, ..] if level > 0 && !is_in_brackets(access) => {
+            [_, ..] if level > 0 && !is_index_of_caller(access, inner, trees) => {
                 access.via = place.tree(trees).span(mention.range.clone());
                 narrow_inner(access, inner, trees);
             }
             _ => {
                 let uses: Vec<Use> = mentions().map(Use::of).collect();
-                narrow(access, (level, &first.places), &Use::of(mention), &uses, trees);
+                let mut chosen = Use::of(mention);
+                if let Some(guilty) = divergent_use(access, &uses, (place, first.places.len() == 1), trees) {
+                    chosen = guilty;
+                }
+                narrow(access, (level, &first.places), &chosen, &uses, trees);
             }
         }
         return;
@@ -59,11 +65,22 @@ pub fn mark_use(
     }
 }
 
-/// Whether the access is in an overloaded `operator[]` or `operator()`: then the caller's index is the one to blame, as
-/// for a plain array.
-fn is_in_brackets(access: &Access) -> bool {
+/// Whether the access is in an overloaded `operator[]` or `operator()` that takes its index from the caller: then the caller's is the one
+/// to blame, as for a plain array.
+fn is_index_of_caller(access: &Access, inner: &[Use], trees: &SyntaxTrees<'_>) -> bool {
     let callee = access.places.get(1).and_then(|place| place.callee.as_deref());
-    callee.is_some_and(|name| matches!(base_name(&demangle(name)), "operator[]" | "operator()"))
+    let is_in_brackets = |name: &str| matches!(base_name(&demangle(name)), "operator[]" | "operator()");
+    callee.is_some_and(is_in_brackets) && !has_own_index(access, inner, trees)
+}
+
+/// Whether the inlined function computes an index itself: `table[segment]` with a local `segment`. The caller's arguments are no index then.
+fn has_own_index(access: &Access, inner: &[Use], trees: &SyntaxTrees<'_>) -> bool {
+    let Some(place) = access.places.first() else { return false };
+    let tree = place.tree(trees);
+    let parameters = tree.parameters_around(place.offset).unwrap_or_default();
+    let is_own = |word: &str| tree.is_declared(place.offset, word) && !parameters.iter().any(|name| name == word);
+    let mut indices = inner.iter().flat_map(Use::all);
+    indices.any(|index| identifiers(text_of(index, place, trees)).any(is_own))
 }
 
 /// Narrows an access to the parameter or member in the inlined function; to its statement if several such uses cannot
@@ -102,6 +119,53 @@ fn best_use<'m>(
     uses.max_by_key(|mention| likeness(&Use::of(mention), access, place, trees))
 }
 
+/// The use to blame for a divergent address, if the text shows that others are uniform: `w[v] += w[u]` with an own `v` in each thread.
+/// One access stands for all of a statement, so that its origins are those of all of them; they are narrowed to the divergent ones. Where
+/// the text leaves several uses, of which some are uniform, nothing is said of divergence.
+fn divergent_use(
+    access: &mut Access,
+    uses: &[Use],
+    (place, is_of_kernel): (&Place, bool),
+    trees: &SyntaxTrees<'_>,
+) -> Option<Use> {
+    let Address::Computed(sources) = &access.address else { return None };
+    if sources.divergent != Some(true) {
+        return None;
+    }
+    let tree = place.tree(trees);
+    let best = uses.iter().map(|one| likeness(one, access, place, trees)).max()?;
+    let (direction, has_index, ..) = best;
+    let is_fit = |one: &&Use| {
+        let (is_same_way, is_indexed, ..) = likeness(one, access, place, trees);
+        is_same_way == direction && is_indexed == has_index
+    };
+    let element = |one: &Use| one.all().map(|index| text_of(index, place, trees)).collect::<Vec<_>>();
+    let open: Vec<&Use> = uses.iter().filter(is_fit).collect();
+    let is_one = |some: &[&Use]| some.iter().all(|other| element(other) == element(some[0]));
+    if open.len() < 2 || is_one(&open) {
+        return None;
+    }
+    let is_uniform = |one: &&&Use| one.all().all(|index| is_uniform(tree, index, is_of_kernel));
+    let differing: Vec<&Use> = open.iter().filter(|one| !is_uniform(one)).copied().collect();
+    let parts = access.parts.iter().filter(|part| part.divergent == Some(true)).cloned();
+    let divergent = parts.reduce(|mut one, other| {
+        one.merge(other);
+        one
+    });
+    let is_mixed = access.parts.iter().any(|part| part.divergent != Some(true));
+    if differing.is_empty() || is_mixed && !is_one(&differing) {
+        if let (Address::Computed(sources), true) = (&mut access.address, is_mixed) {
+            sources.divergent = None;
+        }
+        return None;
+    }
+    if let (Some(divergent), true) = (divergent, is_mixed) {
+        access.address = Address::Computed(divergent);
+    }
+    let guilty = differing.into_iter().max_by_key(|one| likeness(one, access, place, trees))?;
+    Some(guilty.clone())
+}
+
 /// How well a use matches an access: direction, presence of an index, and kind of index.
 fn likeness(one: &Use, access: &Access, place: &Place, trees: &SyntaxTrees<'_>) -> (bool, bool, bool, bool) {
     let direction = if access.kind == AccessKind::Load { one.is_read } else { one.is_written };
@@ -125,7 +189,7 @@ fn narrow(access: &mut Access, (level, places): (usize, &Places), chosen: &Use, 
         // In the PTX the value steps by a constant, but the source shows that not every iteration steps it.
         access.address = Address::Computed(Provenance { induction: true, ..Provenance::chosen(access.divergent) });
     }
-    if let Address::Computed(sources) = &access.address {
+    if let (Address::Computed(sources), false) = (&access.address, is_listed) {
         let is_own = !(sources.thread_index || sources.block_index);
         let walked = index.clone().filter(|_| !access.is_found);
         let walk = walked.and_then(|index| walk_of(&index, level, places, trees));
@@ -360,6 +424,25 @@ mod tests {
     }
 
     #[test]
+    fn an_operator_that_computes_its_index_shows_its_own_access() {
+        let text = "struct Table { float slot[8]; __device__ float operator()(float x) { int at = x; return slot[at]; }\n\
+                    __device__ float operator[](int i) { return slot[i]; } };\n\
+                    __global__ void k(float *out, int n) {\n  Table t;\n  out[0] = t(n);\n  out[1] = t[n + 1];\n}\n";
+        let shown = |inside: &str, function: &str, call: &str| {
+            let function = Some(function);
+            let levels =
+                [Level { at: inside, function, callee: None }, Level { at: call, function: None, callee: function }];
+            Scene::new(text).ask(|it| {
+                let mut object = object(32, vec![it.computed_load(&levels)]);
+                assert!(name_all(&mut [&mut object], it.trees).remove(0).is_some());
+                it.shown(object.accesses[0].index.as_ref())
+            })
+        };
+        assert_eq!(shown("return slot[at]", "_ZN5TableclEf", "out[0]").as_deref(), Some("at"));
+        assert_eq!(shown("return slot[i]", "_ZN5TableixEi", "out[1]").as_deref(), Some("n + 1"));
+    }
+
+    #[test]
     fn a_method_that_another_method_calls_shows_its_own_access() {
         let text = "struct Ring { float slot[8]; __device__ float at(int i) { return slot[i & 7]; }\n\
                     __device__ float sum(const int *from, int n) { return n + at(from[n]); } };\n\
@@ -377,6 +460,29 @@ mod tests {
             let shown = [&access.span, &access.index, &access.via].map(|span| it.shown(span.as_ref()));
             assert_eq!(shown, ["slot[i & 7]", "i & 7", "ring.sum"].map(|text| Some(text.to_string())));
         });
+    }
+
+    /// The index and the divergence of a load that stands for two: one that differs from thread to thread, and a uniform one.
+    fn of_two(statement: &str) -> (Option<String>, Option<bool>) {
+        let text =
+            kernel(&format!("  const int v = from[threadIdx.x], u = n % 8, x = from[n], y = from[2];\n  {statement}"));
+        let (_, index, address) = marked(&text, |it| {
+            let load = it.computed_load(&[at(statement)]);
+            let of = |divergent| Provenance { divergent: Some(divergent), loaded: divergent, ..Provenance::default() };
+            let both = Provenance { loaded: true, ..of(true) };
+            Access { parts: vec![of(true), of(false)], address: Address::Computed(both), ..load }
+        });
+        let Address::Computed(sources) = address else { panic!("{address:?}") };
+        (index, sources.divergent)
+    }
+
+    #[test]
+    fn of_several_indices_the_one_that_may_differ_is_divergent() {
+        assert_eq!(of_two("a[v] += a[u];"), (Some("v".to_string()), Some(true)));
+        assert_eq!(of_two("out[0] = n ? a[v & 7] : a[n % 8];"), (Some("v & 7".to_string()), Some(true)));
+        // The text does not tell which of these differs.
+        assert_eq!(of_two("out[0] = a[x] + a[y];").1, None);
+        assert_eq!(of_two("out[0] = a[v] * a[v];"), (Some("v".to_string()), Some(true)));
     }
 
     #[test]

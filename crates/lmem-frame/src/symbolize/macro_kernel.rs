@@ -46,6 +46,7 @@ pub fn mentions(place: &Place, trees: &SyntaxTrees<'_>, variables: &[FrontEndVar
         is_written: true,
         is_passed: false,
         is_operand: false,
+        macro_index: None,
     };
     declarations.map(mention).collect()
 }

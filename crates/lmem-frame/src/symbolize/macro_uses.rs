@@ -56,6 +56,7 @@ fn narrow(mentions: &mut [Mention], place: &Place, trees: &SyntaxTrees<'_>, expa
             mention.is_read = used.is_read;
             mention.is_written = used.is_written;
             mention.is_passed = used.is_passed;
+            mention.macro_index = used.index;
         }
     }
 }
@@ -88,6 +89,7 @@ fn mention(declaration: Declaration, expanded: &Expanded, used: &ExpandedUse) ->
         is_written: used.is_written,
         is_passed: used.is_passed,
         is_operand: false,
+        macro_index: used.index,
     }
 }
 

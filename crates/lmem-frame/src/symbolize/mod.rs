@@ -15,5 +15,6 @@ pub mod resolve;
 #[cfg(test)]
 mod scene;
 pub mod twins;
+mod uniform_index;
 pub mod votes;
 pub mod walk;

@@ -90,7 +90,7 @@ pub fn resolve(places: &Places, trees: &SyntaxTrees<'_>, wanted: &Wanted<'_>, kn
     let regions = place.tree(trees).regions(place.offset);
     let all = mentions(place, &regions, trees);
     let parts = parts_of_calls(place, trees, None, &[]);
-    let level = Level::new(places, &all, parts.as_ref(), wanted);
+    let level = Level::new(places, &all, parts.as_ref(), wanted, trees);
     // What the innermost statement uses stands for nothing further inside.
     let mut answer = level.own(places, |_| Vec::new());
     let mut inner = Vec::new();
@@ -188,7 +188,7 @@ fn one_level(question: &Question, trees: &SyntaxTrees<'_>, wanted: &Wanted<'_>) 
     let regions = place.tree(trees).regions(place.offset);
     let parts = parts_of_calls(place, trees, question.inside.0.first(), &question.handed);
     let all = mentions(place, &regions, trees);
-    let level = Level::new(places, &all, parts.as_ref(), wanted);
+    let level = Level::new(places, &all, parts.as_ref(), wanted, trees);
     let own = level.own(places, |here| here.uses.clone());
     let handed = level.followed.map(|followed| {
         let parameters = followed.iter().filter(|alias| alias.mention.declaration.is_parameter);
@@ -220,8 +220,14 @@ struct Level<'m> {
 
 impl<'m> Level<'m> {
     /// Those of the first of some places.
-    fn new(places: &Places, all: &'m [Mention], parts: Option<&CalledParts>, wanted: &Wanted<'_>) -> Self {
-        let here = places.first().map(|place| candidates(place, all, parts, wanted)).unwrap_or_default();
+    fn new(
+        places: &Places,
+        all: &'m [Mention],
+        parts: Option<&CalledParts>,
+        wanted: &Wanted<'_>,
+        trees: &SyntaxTrees<'_>,
+    ) -> Self {
+        let here = places.first().map(|place| candidates((place, trees), all, parts, wanted)).unwrap_or_default();
         let (aliases, variables): (Vec<Here<'_>>, Vec<Here<'_>>) =
             here.into_iter().partition(|here| here.mention.declaration.kind == DeclarationKind::Alias);
         let indexed: Vec<Here<'_>> = aliases
@@ -258,14 +264,19 @@ struct Here<'m> {
 
 /// The mentions of a statement that may be the access, or may be passed to it.
 fn candidates<'m>(
-    place: &Place,
+    (place, trees): (&Place, &SyntaxTrees<'_>),
     all: &'m [Mention],
     called: Option<&CalledParts>,
     wanted: &Wanted<'_>,
 ) -> Vec<Here<'m>> {
     let Some(called) = called else {
         let fitting = all.iter().filter(|mention| (wanted.fits)(mention, place));
-        return fitting.map(|mention| Here { mention, uses: Vec::new() }).collect();
+        let mut fitting: Vec<&Mention> = fitting.collect();
+        let has_number = |mention: &Mention| has_only_numbers(mention, place.tree(trees));
+        if wanted.is_indexed && fitting.iter().any(|mention| is_open(mention, place.tree(trees))) {
+            fitting.retain(|mention| !has_number(mention));
+        }
+        return fitting.into_iter().map(|mention| Here { mention, uses: Vec::new() }).collect();
     };
     // A function may read and write what it is passed, whatever the mention at the call looks like.
     let handed = all.iter().filter_map(|mention| {
@@ -319,6 +330,25 @@ fn aliased_members(mention: &Mention, tree: &SyntaxTree, is_known: &dyn Fn(&str)
     });
     let through = |member: MemberSyntax| Use { outer: member.indices, ..Use::of(mention) };
     initializer.into_iter().flatten().map(through).collect()
+}
+
+/// Whether a mention has a subscript that is no number, in the text or in what a macro stands for.
+fn is_open(mention: &Mention, tree: &SyntaxTree) -> bool {
+    let mut all = mention.indices.iter().chain(&mention.outer);
+    mention.macro_index == Some(true) || all.any(|index| !is_number(tree, index))
+}
+
+/// Whether a mention is an element of an array at a number, `v[4]`: no access with a run-time index where another variable of the statement
+/// has one.
+fn has_only_numbers(mention: &Mention, tree: &SyntaxTree) -> bool {
+    mention.declaration.kind == DeclarationKind::Array
+        && (!mention.indices.is_empty() || mention.macro_index.is_some())
+        && !is_open(mention, tree)
+        && !mention.is_by_other_name(tree.text())
+}
+
+fn is_number(tree: &SyntaxTree, index: &Range<usize>) -> bool {
+    tree.text().get(index.clone()).is_some_and(|text| text.trim().bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn has_index(mention: &Mention) -> bool {
@@ -403,10 +433,24 @@ fn describe(declaration: &mut Declaration, variable: &FrontEndVariable) {
     }
     // A mangled type name does not help the reader.
     if !variable.type_text.contains("_Z") {
-        declaration.type_text = variable.type_text.clone();
+        declaration.type_text = without_versions(&variable.type_text);
     }
     declaration.members =
         variable.members.iter().map(|member| (member.path.clone(), member.type_text.clone(), member.bytes)).collect();
+}
+
+/// A type without the inline namespaces of library versions, which no source names: `cuda::std::array<int, 4>` for
+/// `cuda::std::__4::array<int, 4>`.
+fn without_versions(type_text: &str) -> String {
+    let mut shown = String::with_capacity(type_text.len());
+    for part in type_text.split_inclusive("::") {
+        let version = part.strip_suffix("::").and_then(|part| part.strip_prefix("__"));
+        let is_version = version.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()));
+        if !(is_version && shown.ends_with("::")) {
+            shown.push_str(part);
+        }
+    }
+    shown
 }
 
 /// Binds a template parameter to its type in the instance of the place, if that is a scalar or pointer. Neither can be
@@ -463,6 +507,16 @@ mod tests {
     use crate::access::Access;
     use cuda_syntax::Example;
     use lmem_base::chain::Chain;
+
+    #[test]
+    fn versions_of_libraries_are_not_shown() {
+        assert_eq!(
+            without_versions("cuda::std::__4::array<cuda::std::__4::pair<int, int>, 8>[2]"),
+            "cuda::std::array<cuda::std::pair<int, int>, 8>[2]"
+        );
+        assert_eq!(without_versions("own::__4x::array"), "own::__4x::array");
+        assert_eq!(without_versions("__4::array"), "__4::array");
+    }
 
     #[test]
     fn parameters_of_templates_stand_for_types() {
@@ -587,6 +641,23 @@ mod tests {
         let function = "_Z5locali";
         let levels = [inside("return own", function), calling("out[0]", function)];
         assert_eq!(resolved(text, &levels), [(0, "own".to_string())]);
+    }
+
+    #[test]
+    fn an_element_at_a_number_is_not_the_one_at_a_computed_address() {
+        let of = |statement: &str| {
+            let text = format!(
+                "#define MIX(x) do {{ x += m[at & 7]; }} while (0)\n#define AT(x, i) x[i]\n\
+                 __global__ void k(float *out, int at) {{\n  float v[8], m[8];\n  {statement}\n}}\n"
+            );
+            resolved(&text, &[at(statement)]).into_iter().map(|(_, name)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(of("MIX(v[3]);"), ["m"]);
+        assert_eq!(of("out[0] = v[3] + m[at];"), ["m"]);
+        assert_eq!(of("out[0] = v[at] + AT(m, 3);"), ["v"]);
+        assert_eq!(of("out[0] = v[at] + AT(m, at);"), ["v", "m"]);
+        // Nothing else is there.
+        assert_eq!(of("out[0] = v[3];"), ["v"]);
     }
 
     #[test]

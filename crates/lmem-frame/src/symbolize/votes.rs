@@ -113,7 +113,9 @@ pub fn votes(object: &RawObject, resolved: &Resolved<'_>) -> BTreeMap<Candidate,
         let found = resolved.of(number, access);
         // An inlined function may have the index: `row[k]` for an array that it is given as `row`.
         let is_indexed = |found: &&Found| {
-            !found.mention.indices.is_empty() || found.inner.iter().any(|inner| !inner.indices.is_empty())
+            found.mention.macro_index == Some(true)
+                || !found.mention.indices.is_empty()
+                || found.inner.iter().any(|inner| !inner.indices.is_empty())
         };
         for found in found.iter().filter(|_| access.is_computed()).filter(is_indexed) {
             let candidate = (found.place.tree, found.mention.declaration.clone());
@@ -202,7 +204,7 @@ fn vote(
         let tree = place.tree;
         // In a statement with `state.key[k]`, the mention `state.w` is not the indexed one.
         let is_index = !mention.indices.is_empty() || !indexed.contains(&mention.declaration);
-        let has_index = !mention.indices.is_empty();
+        let has_index = !mention.indices.is_empty() || mention.macro_index == Some(true);
         let span = |(start, end): (usize, usize)| place.tree(trees).span(start..end);
         let is_passed = is_passed(mention, place);
         let is_first = seen.insert(&mention.declaration);

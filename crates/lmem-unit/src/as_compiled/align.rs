@@ -30,11 +30,16 @@ pub fn differences(text: &str, inclusion: &Inclusion<'_>) -> Option<Vec<Differen
             group.finish(text, &mut found);
         } else {
             while let Some(token) = own.next_of(number)? {
-                group.own.push(token);
+                group.push(text, token);
             }
             group.compiled.extend(line.into_iter().flat_map(Line::words));
         }
         own = ahead;
+        // Only an invocation that goes on in further lines makes their tokens those of its own line. Lines that are compared alone find no
+        // equal tokens elsewhere.
+        if group.open == 0 && own.peek()?.is_none_or(|next| word(text, next) != "(") {
+            group.finish(text, &mut found);
+        }
     }
     group.finish(text, &mut found);
     Some(found)
@@ -86,16 +91,23 @@ fn word<'t>(text: &'t str, token: &Token) -> Cow<'t, str> {
     }
 }
 
-/// Adjacent lines that differ.
+/// Adjacent lines that differ: of one invocation, or of several that begin where others end.
 #[derive(Default)]
 struct Group<'c> {
     own: Vec<Token>,
     compiled: Vec<Cow<'c, str>>,
+    /// Parentheses that the own lines leave open.
+    open: usize,
 }
 
 impl Group<'_> {
+    fn push(&mut self, text: &str, token: Token) {
+        self.open = deeper(self.open, &text[token.range.clone()]);
+        self.own.push(token);
+    }
+
     fn finish(&mut self, text: &str, found: &mut Vec<Difference>) {
-        let Self { own, compiled } = std::mem::take(self);
+        let Self { own, compiled, .. } = std::mem::take(self);
         if own.is_empty() && compiled.is_empty() {
             return;
         }
@@ -107,7 +119,7 @@ impl Group<'_> {
         }
         let words: Vec<Cow<'_, str>> = own.iter().map(|token| word(text, token)).collect();
         let words: Vec<&str> = words.iter().map(|word| &**word).collect();
-        let hunks = shortest(&words, &compiled);
+        let hunks = aligned(&words, &compiled);
         let end_of = |index: usize| own.get(index).map(|token| token.range.end);
         for (left, right) in joined(&words, &compiled, invocations(&words, hunks)) {
             let before = left.start.checked_sub(1).and_then(end_of);
@@ -116,6 +128,37 @@ impl Group<'_> {
             found.push(Difference { start, end, compiled: compiled[right].join(" ") });
         }
     }
+}
+
+/// How many parentheses are open behind a word.
+fn deeper(depth: usize, word: &str) -> usize {
+    match word {
+        "(" => depth + 1,
+        ")" => depth.saturating_sub(1),
+        _ => depth,
+    }
+}
+
+/// The differences of two sequences of words, of which equal ones stand in as many parentheses: in `W * W` that became
+/// `(2 * R + 1) * (2 * R + 1)`, the product is that of both. Where one sequence closes other parentheses than the other, words alone count.
+fn aligned(own: &[&str], compiled: &[&str]) -> Vec<Hunk> {
+    let nested = |words: &[&str]| {
+        let mut depth = 0;
+        let words: Vec<String> = (words.iter())
+            .map(|word| {
+                let around = if *word == ")" { deeper(depth, word) } else { depth };
+                depth = deeper(depth, word);
+                format!("{around} {word}")
+            })
+            .collect();
+        (words, depth)
+    };
+    let ((one, end), (other, other_end)) = (nested(own), nested(compiled));
+    if end != other_end {
+        return shortest(own, compiled);
+    }
+    let [one, other] = [&one, &other].map(|words| words.iter().map(String::as_str).collect::<Vec<_>>());
+    shortest(&one, &other)
 }
 
 /// Moves tokens that are only compiled to the hunk beside them, where equal tokens lie between both: `EMIT(p);` that became
@@ -226,6 +269,27 @@ mod tests {
                 &["P(i) → ( ( i ) * n + m )", "P(j) → ( ( j ) * n + m )"],
             ),
             ("a\n#if 0\nb;\n#endif\nc", "a\n\n\n\nc", &["b; → "]),
+            ("h[W * W]", "h[(2 * 2 + 1) * (2 * 2 + 1)]", &["W → ( 2 * 2 + 1 )", "W → ( 2 * 2 + 1 )"]),
+            (
+                "x % (W * W) + W;",
+                "x % ((2 * 2) * (2 * 2)) + (2 * 2);",
+                &["W → ( 2 * 2 )", "W → ( 2 * 2 )", "W → ( 2 * 2 )"],
+            ),
+            ("OPEN a * b CLOSE", "( a * b )", &["OPEN a * b CLOSE → ( a * b )"]),
+            // Each line has its own code, though the next one has the same tokens.
+            (
+                "MIX(v[0], v[1]);\nMIX(v[2], v[0]);",
+                "do { v[0] += m[i]; v[1] ^= v[0]; } while (0);\ndo { v[2] += m[i]; v[0] ^= v[2]; } while (0);",
+                &[
+                    "MIX(v[0], v[1]) → do { v [ 0 ] += m [ i ] ; v [ 1 ] ^= v [ 0 ] ; } while ( 0 )",
+                    "MIX(v[2], v[0]) → do { v [ 2 ] += m [ i ] ; v [ 0 ] ^= v [ 2 ] ; } while ( 0 )",
+                ],
+            ),
+            (
+                "NAME\n(1,\n2);\nNAME\n(3, 4);",
+                "f(1 + 2)\n\n;\nf(3 + 4)\n;",
+                &["NAME\n(1,\n2) → f ( 1 + 2 )", "NAME\n(3, 4) → f ( 3 + 4 )"],
+            ),
         ] {
             assert_eq!(found(own, compiled), expected, "{own}");
         }
