@@ -3,6 +3,7 @@
 
 mod number;
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cuda_syntax::ast::{Field, Kind, Node, Subscript};
@@ -51,16 +52,10 @@ fn selects(object: &StackObject) -> Option<Vec<Edit>> {
                 .any(|place| Rc::ptr_eq(object.tree(place), tree) && is_known(tree.line_of(place.offset)))
     });
     let is_fit = !reads.is_empty() && is_covered && object.escapes().is_empty();
-    let mut edits = Vec::new();
-    let mut given = Vec::new();
-    for read in reads.iter().filter(|_| is_fit) {
-        edits.extend(vector.edit(read, &mut given)?);
+    match is_fit {
+        true => vector.edits(&reads),
+        false => None,
     }
-    if is_fit {
-        edits.extend(vector.unused_names(&reads));
-    }
-    edits.sort();
-    (!edits.is_empty()).then_some(edits)
 }
 
 /// A variable of a vector type, or a single number.
@@ -201,8 +196,42 @@ impl<'v> Vector<'v> {
         (is_fit && is_part).then(|| Read { whole, index, type_text: type_text.to_string(), number, statement })
     }
 
-    /// Inserts lines before the statement that select the component, and replaces the read by the extracted part.
-    fn edit(&self, read: &Read<'v>, given: &mut Vec<String>) -> Option<Vec<Edit>> {
+    /// Inserts lines before the statements that select the components, and replaces the reads by the extracted parts.
+    fn edits(&self, reads: &[Read<'v>]) -> Option<Vec<Edit>> {
+        let (mut edits, mut given) = (self.unused_names(reads), Vec::new());
+        let statements: BTreeMap<usize, Node<'v>> =
+            reads.iter().map(|read| (read.statement.start_byte(), read.statement)).collect();
+        for statement in statements.into_values() {
+            // A statement gets its lines at once; reads of one element in it get one value.
+            let (mut lines, mut own) = (Vec::new(), Vec::new());
+            let mut values: Vec<(&Read<'v>, String)> = Vec::new();
+            for read in reads.iter().filter(|read| read.statement == statement) {
+                let is_alike = |other: &Read<'_>| {
+                    other.type_text == read.type_text && self.tree.slice(other.index) == self.tree.slice(read.index)
+                };
+                let known = values.iter().find(|(other, _)| is_alike(other)).map(|(_, value)| value.clone());
+                let value = match known {
+                    Some(value) => value,
+                    None => {
+                        let (more, value) = self.value(read, &mut given)?;
+                        lines.extend(more);
+                        values.push((read, value.clone()));
+                        value
+                    }
+                };
+                own.push(self.tree.replacement(read.whole.byte_range(), &value)?);
+            }
+            edits.extend(match lines.is_empty() {
+                true => own,
+                false => place(self.tree, statement, &lines, own, false)?,
+            });
+        }
+        edits.sort();
+        (!edits.is_empty()).then_some(edits)
+    }
+
+    /// The extracted part, and the lines before the statement that it needs.
+    fn value(&self, read: &Read<'v>, given: &mut Vec<String>) -> Option<(Vec<(usize, String)>, String)> {
         let tree = self.tree;
         let mut name = |wanted: &str| {
             let name = tree.fresh(&format!("{}_{wanted}", self.own.name), given);
@@ -248,11 +277,7 @@ impl<'v> Vector<'v> {
             }
         };
         let value = if is_same { word } else { read.taken_out(&word, &index, parts, others.is_empty())? };
-        let edits = vec![tree.replacement(read.whole.byte_range(), &value)?];
-        match lines.is_empty() {
-            true => Some(edits),
-            false => place(tree, read.statement, &lines, edits, false),
-        }
+        Some((lines, value))
     }
 }
 
@@ -312,12 +337,7 @@ mod tests {
             format!("__global__ void k(const int *lane, float *out, int n) {{\n    {declaration}\n    {body}\n}}\n");
         let tree = SyntaxTree::example("a.cu", &text);
         let vector = Vector::at(&tree, text.find(declaration)? + declaration.find(" v")? + 1)?;
-        let mut given = Vec::new();
-        let reads = vector.reads()?;
-        let mut edits: Vec<Edit> =
-            reads.iter().map(|read| vector.edit(read, &mut given)).collect::<Option<Vec<_>>>()?.concat();
-        edits.extend(vector.unused_names(&reads));
-        edits.sort();
+        let edits = vector.edits(&vector.reads()?)?;
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
         Some(edited.lines().skip(2).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))
     }
@@ -346,6 +366,15 @@ mod tests {
         assert_eq!(
             edited("unsigned v = n;", "out[n] = ((unsigned char *)&v)[n];").as_deref(),
             Some("out[n] = static_cast<unsigned char>(v >> (8 * n));")
+        );
+        // A statement that reads twice gets its lines once, and one value for one element.
+        assert_eq!(
+            edited("float4 v;", "float *p = &v.x;\n    if (n) out[n] = p[n] + p[3 - n] * p[n];").as_deref(),
+            Some(
+                "if (n) { const float v_word = n == 0 ? v.x : n == 1 ? v.y : n == 2 ? v.z : v.w; const auto v_lane = 3 - n; \
+                 const float v_word_2 = v_lane == 0 ? v.x : v_lane == 1 ? v.y : v_lane == 2 ? v.z : v.w; \
+                 out[n] = v_word + v_word_2 * v_word;"
+            )
         );
         assert_eq!(
             edited("float2 v;", "out[n] = reinterpret_cast<short *>(&v)[n];").as_deref(),

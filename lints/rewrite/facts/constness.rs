@@ -9,6 +9,7 @@ use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_n
 use cuda_syntax::{SyntaxTree, types};
 
 use crate::rewrite::facts::evaluation::is_in_lambda;
+use crate::rewrite::facts::named_type::is_pointer_to_function;
 use crate::rewrite::facts::purity::is_pure_call;
 
 /// Whether adding `const` to the variable declared at an offset changes no overload resolution and no conversion in its
@@ -59,6 +60,8 @@ pub fn reads_a_value(tree: &SyntaxTree, used: Node<'_>) -> bool {
                 is_part = true;
                 is_value = true;
             }
+            // A function of a table is called, not one of the table's class.
+            Kind::CallExpression if is_field(Field::Function) => return is_part && has_functions(tree, used),
             Kind::SizeofExpression => return true,
             Kind::BinaryExpression | Kind::ConditionalExpression | Kind::CastExpression | Kind::UnaryExpression => {
                 return is_part && is_value;
@@ -98,6 +101,20 @@ fn declared<'v>(tree: &'v SyntaxTree, used: Node<'v>) -> Option<Declaration> {
 
 fn is_array(tree: &SyntaxTree, used: Node<'_>) -> bool {
     declared(tree, used).is_some_and(|own| own.kind == DeclarationKind::Array)
+}
+
+/// Whether the array declared at an offset holds pointers to functions, by a type that the file names once.
+pub fn is_table_of_functions(tree: &SyntaxTree, offset: usize) -> bool {
+    let name = || tree.root()?.named_descendant_for_byte_range(offset, offset + 1);
+    name().is_some_and(|name| has_functions(tree, name))
+}
+
+/// Whether the elements of an array are pointers to functions, by a type that the file names once: `typedef float (*Op)(float);`.
+fn has_functions(tree: &SyntaxTree, used: Node<'_>) -> bool {
+    declared(tree, used).is_some_and(|own| {
+        let name = own.type_text.split('[').next().unwrap_or("").trim();
+        is_pointer_to_function(tree, name.trim_start_matches("const ").trim())
+    })
 }
 
 /// Whether the variable, or its array elements, have a scalar or vector type.
@@ -227,6 +244,37 @@ mod tests {
         ] {
             assert_eq!(is_fit(helper, body), expected, "{helper} {body}");
         }
+    }
+
+    #[test]
+    fn functions_of_a_table_are_called_whatever_its_constness() {
+        for (named, expected) in [
+            ("typedef float (*Op)(float, float);", true),
+            ("typedef float ( * Op ) (float, float);", true),
+            ("using Op = float (*)(float, float);", true),
+            // Its operator may be another one where it is constant.
+            ("struct Op { float operator()(float, float); float operator()(float, float) const; };", false),
+            ("typedef float (*Op)(float, float); namespace other { struct Op {}; }", false),
+            ("typedef float (*Op)(float, float); template <class Op> struct Uses {};", false),
+            ("#include \"ops.h\"", false),
+            ("typedef Wrapped<float (*)(float)> Op;", false),
+            ("using Op = Wrapped<float (*)(float)>;", false),
+            ("typedef float (*Op[2])(float, float);", false),
+        ] {
+            let text = format!(
+                "{named}\n__global__ void k(float* out, int i) {{ Op ops[2] = {{f, g}}; out[i] = ops[i](out[0], out[1]); }}\n"
+            );
+            let tree = SyntaxTree::example("a.cu", &text);
+            assert_eq!(may_be_const(&tree, text.rfind("ops[2]").unwrap()), expected, "{named}");
+        }
+        let is_table = |declared: &str| {
+            let text =
+                format!("using Op = float (*)(float);\n__global__ void k(float* out, int i) {{ {declared}; }}\n");
+            is_table_of_functions(&SyntaxTree::example("a.cu", &text), text.rfind("ops").unwrap())
+        };
+        assert!(is_table("Op ops[2] = {f, g}"));
+        assert!(!is_table("float (*ops[2])[4] = {f, g}"));
+        assert!(!is_table("float ops[2] = {1, 2}"));
     }
 
     #[test]

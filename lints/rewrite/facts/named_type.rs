@@ -2,7 +2,7 @@
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::identifiers::occurrences;
+use cuda_syntax::identifiers::{identifiers, occurrences};
 
 use super::text::split_at_commas;
 
@@ -93,6 +93,38 @@ pub fn named_type<'t>(tree: &'t SyntaxTree, text: &str) -> Option<NamedType<'t>>
             })
         }
         _ => Some(class(*definition)),
+    }
+}
+
+/// Whether a name stands for a pointer to a function, and for nothing else in the file: no template has a parameter of that name.
+pub fn is_pointer_to_function(tree: &SyntaxTree, name: &str) -> bool {
+    let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if !is_name || tree.is_declared_beside(name) {
+        return false;
+    }
+    let is_parameter = |template: Node<'_>| {
+        let parameters = template.field(Field::Parameters);
+        parameters.is_none_or(|parameters| identifiers(tree.slice(parameters)).any(|word| word == name))
+    };
+    if tree.nodes_of(&[Kind::TemplateDeclaration]).any(is_parameter) {
+        return false;
+    }
+    let mut defined = tree.nodes_of(&NAMED_TYPES).filter(|node| {
+        let named = [Field::Name, Field::Declarator].into_iter().find_map(|field| node.field(field));
+        named.is_some_and(|named| identifiers(tree.slice(named)).any(|word| word == name))
+    });
+    let (Some(definition), None) = (defined.next(), defined.next()) else { return false };
+    let squeezed = |node: Node<'_>| tree.slice(node).split_whitespace().collect::<String>();
+    match definition.kind() {
+        Kind::TypeDefinition => definition
+            .field(Field::Declarator)
+            .is_some_and(|declarator| squeezed(declarator).starts_with(&format!("(*{name})("))),
+        Kind::AliasDeclaration => definition
+            .field(Field::Type)
+            .and_then(|aliased| aliased.field(Field::Declarator))
+            .is_some_and(|declarator| squeezed(declarator).starts_with("(*)(")),
+        _ => false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cuda_syntax::identifiers::{FreshNames, identifiers};
+use cuda_syntax::identifiers::{FreshNames, identifiers, occurrences};
 use cuda_syntax::tree::resolve;
 
 use super::{Lines, Writer};
@@ -102,11 +102,21 @@ impl Writer<'_> {
         (counters.len() == found.dimensions.len()).then_some(counters)
     }
 
-    /// The last name before the index: `key` for `state.key[i]`.
+    /// The last name before the index: `key` for `state.key[i]`. The whole path, `state_key`, where the function has the member of
+    /// another object too: an edit for that may stand beside this one.
     pub(super) fn base_name(&self, found: &IndexedUse<'_>) -> String {
         let text = self.text(found.node.byte_range(), &[]);
-        let before = text.split('[').next().unwrap_or("");
+        let before = text.split('[').next().unwrap_or("").trim_end();
         let name = before.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or("");
+        let function = self.tree.slice(self.function);
+        let is_of_other = |at: usize| {
+            let (path, rest) = function.split_at(at + name.len());
+            rest.trim_start().starts_with('[') && path[..at].ends_with(['.', '>']) && !path.ends_with(before)
+        };
+        let name = match !name.is_empty() && occurrences(function, name).any(is_of_other) {
+            true => identifiers(before).collect::<Vec<_>>().join("_"),
+            false => name.to_string(),
+        };
         name.trim_matches('_').to_string()
     }
 

@@ -50,7 +50,7 @@ impl Block {
     ) -> Option<Self> {
         let known = match variable.is_of_kernel {
             true => Self::of_launch_bounds(cx, variable).or_else(|| Self::of_launches(cx, variable)),
-            false => Self::of_all_runners(cx, variable, runners).or_else(|| Self::of_only_caller(cx, runners)),
+            false => Self::of_all_runners(cx, variable, runners).or_else(|| Self::of_largest(cx, runners)),
         };
         let mentioned = || {
             let threads = cx.unit.launches().mentioned(&cx.frame.name).filter(|_| variable.is_of_kernel)?;
@@ -95,11 +95,16 @@ impl Block {
         is_same.then_some(Self { threads, text, origin: Origin::AllLaunches })
     }
 
-    /// The largest launch of this kernel, if the file has no other that calls the variable's function. Other files may.
-    fn of_only_caller(cx: &LintContext<'_>, runners: &Runners<'_>) -> Option<Self> {
-        let launch = cx.unit.launch(cx.frame).filter(|_| runners.are_one(cx))?;
-        let origin = Origin::Launch(place_of(launch));
-        Some(Self { threads: launch.threads, text: launch.threads.to_string(), origin })
+    /// The largest launch that the unit shows of a kernel that runs the variable's function. Other files may have larger ones.
+    fn of_largest(cx: &LintContext<'_>, runners: &Runners<'_>) -> Option<Self> {
+        let names: Vec<String> = runners.kernels.iter().map(|kernel| demangle(&kernel.name)).collect();
+        let launches = names.iter().filter_map(|name| cx.unit.launches().largest(name));
+        let launch = launches.max_by_key(|launch| launch.threads)?;
+        Some(Self {
+            threads: launch.threads,
+            text: launch.threads.to_string(),
+            origin: Origin::Launch(place_of(launch)),
+        })
     }
 
     /// The largest of the launches that the unit shows.

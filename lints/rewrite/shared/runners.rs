@@ -42,11 +42,6 @@ impl<'a> Runners<'a> {
         });
         Self { kernels, are_all: are_own && cx.unit.is_one_file() && !cx.unit.is_relocatable() }
     }
-
-    /// Whether the finding's kernel is the only one.
-    pub fn are_one(&self, cx: &LintContext<'_>) -> bool {
-        matches!(self.kernels.as_slice(), [only] if only.name == cx.frame.mangled)
-    }
 }
 
 /// The kernels that lead to a variable's function, if its text has them all.

@@ -52,10 +52,15 @@ impl ForLoop {
         // Rounds without effect may lead a narrow counter back to the first element.
         let comes_back = may_come_back(tree, node, self.counter());
         // A round beyond the extent would have accessed an element beyond the array.
-        let accessed = own().find(|element| self.accesses(element.node, !comes_back));
+        let accessed = || elements.iter().filter(|element| self.accesses(element.node, !comes_back));
         let bounded = |element: &IndexedElement<'_>| Some(self.bounded_by(&element.extent)?.over(element.size));
-        if let Some(guard) = accessed.and_then(bounded) {
-            return Some(guard);
+        if let Some(first) = accessed().find(|element| element.array == array) {
+            // Of `a[i - 1]` and `a[i]`, and of two arrays, the one that ends first bounds the loop.
+            let least = accessed().filter(|element| element.value < first.value && element.value.is_some());
+            let least = least.min_by_key(|element| (element.value, element.array != array)).unwrap_or(first);
+            if let Some(guard) = self.bounded_by(&least.extent) {
+                return Some(guard.over(first.size));
+            }
         }
         let Some(within) = own().min_by_key(|element| (element.value, element.node.start_byte())) else {
             return self.counted(array);
@@ -238,12 +243,15 @@ pub(super) fn is_in_block(node: Node<'_>) -> bool {
     outer.is_some_and(|outer| outer.kind() == Kind::CompoundStatement)
 }
 
-/// The last index below an extent: `N - 1`, and `N` for `N + 1`.
+/// The last index below an extent: `N - 1`, 63 for 64, and `N` for `N + 1`.
 fn last_below(extent: &str) -> String {
     let before = extent.trim_end().strip_suffix('1').and_then(|text| text.trim_end().strip_suffix('+'));
     // `N + 11` and `2 * +1` do not end in `+ 1` as a term.
     let is_operand = |text: &&str| text.ends_with(|c: char| is_identifier_character(c) || c == ')');
-    before.map(str::trim_end).filter(is_operand).map_or_else(|| format!("{extent} - 1"), str::to_string)
+    match extent.parse::<u32>().ok().and_then(|extent| extent.checked_sub(1)) {
+        Some(last) => last.to_string(),
+        None => before.map(str::trim_end).filter(is_operand).map_or_else(|| format!("{extent} - 1"), str::to_string),
+    }
 }
 
 /// Whether a name is a parameter that always is the array, or a local one of the same type: a pointer to its elements,
@@ -335,7 +343,7 @@ mod tests {
     #[test]
     fn constants_are_folded() {
         for (extent, expected) in [
-            ("12", "12 - 1"),
+            ("12", "11"),
             ("MAX_DEGREE + 1", "MAX_DEGREE"),
             ("2 * (N - 1)+1", "2 * (N - 1)"),
             ("N + 11", "N + 11 - 1"),
