@@ -163,12 +163,25 @@ impl<'a> Overlay<'a> {
     /// Maps paths below the root to the mirror. A mirrored file may include files from outside the root; they are
     /// searched relative to its original folder, after all other folders.
     fn mirrored_flags(&self, flags: &NvccFlags, mirror: &Path, folders: BTreeSet<PathBuf>) -> NvccFlags {
-        let (root, mirror) = (self.root.to_string_lossy(), mirror.to_string_lossy());
         let mut arguments: Vec<String> =
-            flags.arguments.iter().map(|argument| argument.replace(&*root, &mirror)).collect();
+            flags.arguments.iter().map(|argument| mirrored(argument, self.root, mirror)).collect();
         arguments.extend(folders.iter().map(|folder| format!("-I{}", folder.display())));
         NvccFlags { arguments, ..flags.clone() }
     }
+}
+
+/// An argument with the path below the root that it ends in, such as that of `-I`, in the mirror. What leads out of the root again,
+/// `/root/../include`, stays where it is.
+fn mirrored(argument: &str, root: &Path, mirror: &Path) -> String {
+    let (own, other) = (root.to_string_lossy(), mirror.to_string_lossy());
+    let Some((before, rest)) = argument.split_once(&*own) else { return argument.to_string() };
+    let is_path = rest.is_empty() || rest.starts_with('/');
+    if !is_path || rest.contains(&*own) {
+        return argument.replace(&*own, &other);
+    }
+    let path = normalize(Path::new(&format!("{own}{rest}")));
+    let path = path.strip_prefix(root).map_or(path.clone(), |below| mirror.join(below));
+    format!("{before}{}", path.display())
 }
 
 /// Whether an edit at an offset is in code that is not clearly of the device alone: a function of the host, or one whose head does not
@@ -197,6 +210,16 @@ mod tests {
     use super::*;
     use lmem_base::diagnostic::FlagOrigin;
     use lmem_unit::DriverOptions;
+
+    #[test]
+    fn what_lies_outside_of_the_root_is_not_mirrored() {
+        let of = |argument: &str| mirrored(argument, Path::new("/ws"), Path::new("/tmp/copy"));
+        assert_eq!(of("-I/ws/include"), "-I/tmp/copy/include");
+        assert_eq!(of("-I/ws/src/../include"), "-I/tmp/copy/include");
+        assert_eq!(of("-I/ws/../include"), "-I/include");
+        assert_eq!((of("-I/ws"), of("-O3")), ("-I/tmp/copy".to_string(), "-O3".to_string()));
+        assert_eq!(of("-I/ws/a,/ws/b"), "-I/tmp/copy/a,/tmp/copy/b");
+    }
 
     #[test]
     fn files_are_mirrored_with_their_edits() {
