@@ -170,18 +170,20 @@ impl<'a> Overlay<'a> {
     }
 }
 
-/// An argument with the path below the root that it ends in, such as that of `-I`, in the mirror. What leads out of the root again,
-/// `/root/../include`, stays where it is.
+/// An argument, or a list of them with commas, with paths below the root in the mirror: that of `-I`. What leads out of the root
+/// again, `/root/../include`, stays where it is.
 fn mirrored(argument: &str, root: &Path, mirror: &Path) -> String {
-    let (own, other) = (root.to_string_lossy(), mirror.to_string_lossy());
-    let Some((before, rest)) = argument.split_once(&*own) else { return argument.to_string() };
-    let is_path = rest.is_empty() || rest.starts_with('/');
-    if !is_path || rest.contains(&*own) {
-        return argument.replace(&*own, &other);
-    }
-    let path = normalize(Path::new(&format!("{own}{rest}")));
-    let path = path.strip_prefix(root).map_or(path.clone(), |below| mirror.join(below));
-    format!("{before}{}", path.display())
+    let own = root.to_string_lossy();
+    let parts = argument.split(',').map(|part| {
+        let Some((before, rest)) = part.split_once(&*own) else { return part.to_string() };
+        let path = normalize(Path::new(&format!("{own}{rest}")));
+        match path.strip_prefix(root) {
+            Ok(below) if below.as_os_str().is_empty() => format!("{before}{}", mirror.display()),
+            Ok(below) => format!("{before}{}", mirror.join(below).display()),
+            Err(_) => format!("{before}{}", path.display()),
+        }
+    });
+    parts.collect::<Vec<_>>().join(",")
 }
 
 /// Whether an edit at an offset is in code that is not clearly of the device alone: a function of the host, or one whose head does not
@@ -216,7 +218,10 @@ mod tests {
         let of = |argument: &str| mirrored(argument, Path::new("/ws"), Path::new("/tmp/copy"));
         assert_eq!(of("-I/ws/include"), "-I/tmp/copy/include");
         assert_eq!(of("-I/ws/src/../include"), "-I/tmp/copy/include");
-        assert_eq!(of("-I/ws/../include"), "-I/include");
+        assert_eq!(
+            (of("-I/ws/../include"), of("-I/wsx/include")),
+            ("-I/include".to_string(), "-I/wsx/include".to_string())
+        );
         assert_eq!((of("-I/ws"), of("-O3")), ("-I/tmp/copy".to_string(), "-O3".to_string()));
         assert_eq!(of("-I/ws/a,/ws/b"), "-I/tmp/copy/a,/tmp/copy/b");
     }

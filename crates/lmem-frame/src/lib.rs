@@ -21,6 +21,7 @@ mod objects;
 mod place;
 mod reentry;
 mod reinterpret;
+mod slow_path;
 mod spill;
 mod stored_values;
 pub mod symbolize;

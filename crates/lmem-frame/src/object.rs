@@ -17,6 +17,7 @@ use crate::frame::{FrameObject, MathFunction, PassedTo};
 use crate::place::Place;
 use crate::reentry::{self, KnownReentries, Reentry};
 use crate::reinterpret::{self, Reinterpretation};
+use crate::slow_path::has_slow_path;
 use crate::symbolize::blame::{moving_loop, source_loop};
 
 /// C library functions that the compiler expands to loops.
@@ -152,15 +153,6 @@ fn math_function(object: &FrameObject, trees: &SyntaxTrees<'_>) -> Option<MathFu
         Some(MathFunction { name: Some(name), span: place.tree(trees).span(range) })
     });
     called.or_else(|| Some(MathFunction { name: None, span: places().next().and_then(|place| place.span(trees)) }))
-}
-
-/// Math functions whose slow path reduces large arguments in a local array.
-pub(crate) fn has_slow_path(name: &str) -> bool {
-    let name = name.trim_start_matches("cuda::").trim_start_matches("std::").trim_start_matches("::");
-    matches!(
-        name.strip_suffix('f').unwrap_or(name),
-        "sin" | "cos" | "tan" | "sincos" | "j0" | "j1" | "jn" | "y0" | "y1" | "yn"
-    )
 }
 
 #[cfg(test)]

@@ -13,9 +13,9 @@ use ptx_syntax::{AddressBase, Modifier, Opcode, Operand};
 
 use super::access::{Access, Address, ObjectKey, RawObject, same_place};
 use super::escape::{self, CallSites};
-use super::object::has_slow_path;
 use super::{stored_values, unroll_remainder, wide_accesses};
 use crate::place::{Place, Places, places, places_of_lines};
+use crate::slow_path::has_slow_path;
 use crate::symbolize::byval_copies;
 use crate::symbolize::name::DeclaredOf;
 use crate::symbolize::part::MAX_PADDING;
