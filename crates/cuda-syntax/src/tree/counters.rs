@@ -119,13 +119,13 @@ impl SyntaxTree {
         };
         let condition = inner.field(Field::Condition).filter(|_| inner.kind() == Kind::WhileStatement);
         let asks_more = condition.is_some_and(|condition| {
-            let mut names = self.identifiers(condition).into_iter();
-            let other_counters = self.counters_of(inner);
+            let names = self.identifiers(condition);
+            let counters = self.counters_of(inner);
             // What another counter bounds has as many rounds each time.
-            let is_other = |word: &str| other_counters.iter().any(|other| other.name == word && other.name != name);
-            let mut all = self.identifiers(condition).into_iter();
-            !all.any(|word| is_other(self.slice(word)))
-                && names.any(|word| self.slice(word) != name && !self.is_fixed(self.slice(word), word.start_byte()))
+            let others =
+                || names.iter().map(|word| (self.slice(*word), word.start_byte())).filter(|(word, _)| *word != name);
+            !others().any(|(word, _)| counters.iter().any(|counter| counter.name == word))
+                && others().any(|(word, at)| !self.is_fixed(word, at))
         });
         let outer = loops.next();
         asks_more

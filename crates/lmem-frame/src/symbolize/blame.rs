@@ -43,10 +43,8 @@ pub fn mark_use(
             }
             _ => {
                 let uses: Vec<Use> = mentions().map(Use::of).collect();
-                let mut chosen = Use::of(mention);
-                if let Some(guilty) = divergent_use(access, &uses, (place, first.places.len() == 1), trees) {
-                    chosen = guilty;
-                }
+                let guilty = divergent_use(access, &uses, (place, first.places.len() == 1), trees);
+                let chosen = guilty.unwrap_or_else(|| Use::of(mention));
                 narrow(access, (level, &first.places), &chosen, &uses, trees);
             }
         }
