@@ -126,7 +126,7 @@ impl Walk {
             (None, Some(_)) => Self::Loop,
             (None, None) => match object.library_loop(guilty) {
                 Some(function) => Self::Library(function),
-                None if has_written_index(object, guilty) => Self::Loop,
+                None if has_written_index(object, guilty) || object.may_be_in_macro_loop(guilty) => Self::Loop,
                 None => Self::Hidden,
             },
         }

@@ -48,6 +48,27 @@ fn without_unit_scopes(name: &str) -> String {
     kept + rest
 }
 
+/// The number of parameters that a mangled name lists, without the object of a method; `None` for one that is not mangled.
+pub fn parameter_count(name: &str) -> Option<usize> {
+    let name = without_copy_number(name).unwrap_or(name);
+    let symbol = name.starts_with("_Z").then(|| cpp_demangle::Symbol::new(name).ok())??;
+    let demangled = symbol.demangle_with_options(&cpp_demangle::DemangleOptions::new().no_return_type()).ok()?;
+    let mut list = demangled.get(..=demangled.rfind(')')?)?.chars().rev();
+    list.next();
+    let (mut depth, mut count, mut is_empty) = (0_usize, 1, true);
+    for character in list {
+        match character {
+            '(' if depth == 0 => return Some(if is_empty { 0 } else { count }),
+            ')' | '>' | '}' | ']' => depth += 1,
+            '(' | '<' | '{' | '[' => depth = depth.checked_sub(1)?,
+            ',' if depth == 0 => count += 1,
+            _ => {}
+        }
+        is_empty = false;
+    }
+    None
+}
+
 /// The last template argument list `<…>` of a demangled name.
 pub fn template_arguments(name: &str) -> Vec<String> {
     let Some(inner) = name.strip_suffix('>') else { return Vec::new() };
@@ -98,6 +119,22 @@ pub fn without_copy_number(name: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parameters_are_counted_without_the_object() {
+        let counts = [
+            ("_Z7perturbfPKfP5StatePfi", Some(5)),
+            ("_Z4packIhLj64EEvPT_", Some(1)),
+            ("_ZNK4Ring2atEi", Some(1)),
+            ("_ZN4Ring5clearEv", Some(0)),
+            ("_Z5applyPFviiERA4_i", Some(2)),
+            ("_ZN5StackISt4pairIiiEE4pushERKS1_", Some(1)),
+            ("plain", None),
+        ];
+        for (name, expected) in counts {
+            assert_eq!(parameter_count(name), expected, "{name}");
+        }
+    }
 
     #[test]
     fn names_of_kernels() {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
-use cuda_syntax::tree::{Declaration, DeclarationKind, Mention};
+use cuda_syntax::tree::{Declaration, DeclarationKind, Mention, Passed};
 use cuda_syntax::{SyntaxTrees, types};
 use nv_code::dataflow::{ByRegister, uses};
 use nv_code::{AccessKind, PtxFunction, PtxModule};
@@ -115,7 +115,8 @@ impl<'a> Values<'a> {
         let statement = self.statement(instruction, module, trees)?;
         let tree = statement.place.tree(trees);
         let region = tree.region(statement.place.offset)?;
-        let mut calls = WMMA_CALLS.iter().filter_map(|(name, count)| tree.argument(region, name, 0, *count));
+        let output = |count: usize| Passed { index: 0, count, has_object: Some(false) };
+        let mut calls = WMMA_CALLS.iter().filter_map(|(name, count)| tree.argument(region, name, output(*count)));
         let argument = calls.next()?;
         let mut mentions = tree.mentions(region).to_vec().into_iter();
         let named = mentions.find(|mention| mention.range.start == argument.start)?;

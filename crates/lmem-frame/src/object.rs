@@ -113,6 +113,11 @@ impl<'a> StackObject<'a> {
         })
     }
 
+    /// Whether a loop around an access may be one that a macro writes, which the source does not show.
+    pub fn may_be_in_macro_loop(&self, access: &Access) -> bool {
+        access.loop_depth > 0 && access.places.iter().any(|place| self.tree(place).has_macro_head(place.offset))
+    }
+
     /// The C library function that copies or fills the object; the compiler expands its call to a loop.
     pub fn copying_call(&self, access: &Access) -> Option<&'static str> {
         let place = access.places.first()?;

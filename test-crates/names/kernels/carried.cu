@@ -68,8 +68,8 @@ __global__ void buckets(const float *in, const float *edges, int *out) {
 // Loops that the text does not show at the access: a macro has them.
 #define EACH(k, m) for (int k = 0; k < (m); ++k)
 __global__ void unseen(const float *in, float *out, int m) {
-    float w[12], s = 0;
+    float w[12], s = 0; //~ rolled_loop
     EACH(k, m) w[k] = in[threadIdx.x * m + k];
-    EACH(r, m) EACH(k, m) { s = s * 0.5f + w[k]; w[k] = s; } //~ rolled_loop
+    EACH(r, m) EACH(k, m) { s = s * 0.5f + w[k]; w[k] = s; }
     out[threadIdx.x] = s;
 }

@@ -121,6 +121,8 @@ kinds! {
     UnaryExpression = "unary_expression",
     UnionSpecifier = "union_specifier",
     UpdateExpression = "update_expression",
+    VariadicDeclarator = "variadic_declarator",
+    VariadicParameterDeclaration = "variadic_parameter_declaration",
     WhileStatement = "while_statement",
 }
 

@@ -21,13 +21,14 @@ const UNKNOWN: [&str; 5] = ["__align__", "__builtin_align__", "__maxnreg__", "__
 /// Parts of the text of the others.
 const SPELLINGS: [&str; 4] = ["__attribute__", "alignas", "[[", "_Pragma"];
 
-/// The attributes of a text, in order and apart, that the parser must not see.
-pub fn unparsed_attributes(text: &str, compiled: &CompiledText) -> Vec<Range<usize>> {
+/// The attributes of a text, and these heads, in order and apart, that the parser must not see.
+pub fn unparsed_attributes(text: &str, compiled: &CompiledText, heads: &[Range<usize>]) -> Vec<Range<usize>> {
     let is_spelled = UNKNOWN.iter().chain(&SPELLINGS).any(|spelling| text.contains(spelling));
     let mut found = if is_spelled { spelled(text) } else { Vec::new() };
     let is_directive = |at: usize| text.get(at..).is_some_and(|rest| rest.starts_with('#'));
     let neutral = compiled.differences().filter(|it| is_neutral(&it.compiled) && !is_directive(it.start));
-    let of_macros: Vec<Range<usize>> = neutral.map(|it| it.start..it.end).filter(|range| !range.is_empty()).collect();
+    let neutral = neutral.map(|it| it.start..it.end).filter(|range| !range.is_empty());
+    let of_macros: Vec<Range<usize>> = neutral.chain(heads.iter().cloned()).collect();
     let is_apart = |one: &Range<usize>| !of_macros.iter().any(|other| one.start < other.end && other.start < one.end);
     found.retain(is_apart);
     found.extend(of_macros);
@@ -238,7 +239,6 @@ mod tests {
             "float v __attribute__((vector_size(16)));",
             "float v[2] __attribute__((aligned(16), cleanup(f)));",
             "_Pragma(\"nv_diag_suppress 1\") for (;;) f();",
-            "TWICE for (;;) f();",
             "UNROLL_IF for (;;) f();",
             "__align__(8 float v[12];",
         ] {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::syntax_tree::SyntaxTree;
 use crate::ast::{Call, Field, Kind, Node, Subscript};
 use crate::tree::access_path::access_path;
-use crate::tree::calls::argument_of;
+use crate::tree::calls::{Passed, argument_of};
 use crate::tree::region::nodes_of;
 use crate::tree::role::role;
 
@@ -84,7 +84,7 @@ impl SyntaxTree {
             let called = call.function()?;
             let arguments = call.argument_list().map_or(0, Node::named_child_count);
             let is_fit = arguments == count || called.kind() == Kind::FieldExpression;
-            argument_of(call.node(), called, index, count).filter(|_| is_fit)
+            argument_of(call.node(), called, Passed { index, count, has_object: None }).filter(|_| is_fit)
         });
         found.next().filter(|_| found.next().is_none())
     }

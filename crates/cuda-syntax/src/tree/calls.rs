@@ -36,9 +36,8 @@ impl SyntaxTree {
         calls.collect()
     }
 
-    /// One argument of the only call of a function in a region. The object of a method call counts as its first
-    /// argument.
-    pub fn argument(&self, region: Node<'_>, function: &str, index: usize, count: usize) -> Option<Range<usize>> {
+    /// One argument of the only call of a function in a region.
+    pub fn argument(&self, region: Node<'_>, function: &str, passed: Passed) -> Option<Range<usize>> {
         let base = function.rsplit("::").next()?;
         let base = base.split('<').next()?;
         // A lambda is called by the name of its variable.
@@ -52,11 +51,12 @@ impl SyntaxTree {
         let mut calls = calls.filter_map(|call| Some((call.node(), call.function().filter(is_called)?)));
         let (call, called) = calls.next()?;
         // For a lambda the object is the closure, which is the same in all its calls.
-        let is_one = |other: Node<'_>| index == 0 && !variables.is_empty() && self.slice(other) == self.slice(called);
+        let is_one =
+            |other: Node<'_>| passed.index == 0 && !variables.is_empty() && self.slice(other) == self.slice(called);
         if !calls.all(|(_, other)| is_one(other)) {
             return None;
         }
-        argument_of(call, called, index, count)
+        argument_of(call, called, passed)
     }
 }
 
@@ -65,17 +65,29 @@ pub fn is_callee(node: Node<'_>) -> bool {
     node.parent().and_then(Call::of).is_some_and(|call| call.function() == Some(node))
 }
 
-/// One of `count` arguments of a call. A method call has one argument fewer in its list: the object is before the dot.
-pub fn argument_of(call: Node<'_>, called: Node<'_>, index: usize, count: usize) -> Option<Range<usize>> {
+/// An argument as the compiled call has it. The object of a method is the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passed {
+    pub index: usize,
+    /// The number of arguments.
+    pub count: usize,
+    /// Whether the first is the object of a method, if that is known.
+    pub has_object: Option<bool>,
+}
+
+/// The expression in a call that an argument is. The text has no default arguments, and the object of a method before the dot.
+pub fn argument_of(call: Node<'_>, called: Node<'_>, passed: Passed) -> Option<Range<usize>> {
+    let Passed { index, count, has_object } = passed;
     let list: Vec<Node<'_>> = call.field(Field::Arguments)?.named_children().collect();
-    if list.len() == count {
-        return list.get(index).map(Node::byte_range);
-    }
-    match (list.len() + 1 == count, index.checked_sub(1)) {
+    let has_object = has_object.unwrap_or(list.len() + 1 == count);
+    let is_known = passed.has_object.is_some() || list.len() + usize::from(has_object) == count;
+    let is_fit = is_known && list.len() + usize::from(has_object) <= count;
+    match (has_object, index.checked_sub(1)) {
+        (false, _) => list.get(index).map(Node::byte_range),
         (true, Some(index)) => list.get(index).map(Node::byte_range),
         (true, None) => Some(called.byte_range()),
-        (false, _) => None,
     }
+    .filter(|_| is_fit)
 }
 
 /// `f` for `a::f<int>`, `x.f`, `p->f`.

@@ -48,28 +48,35 @@ impl SyntaxTree {
         let loops = headers.filter_map(|node| {
             if is_loop(node) { Some(node) } else { node.parent().filter(|parent| is_loop(*parent)) }
         });
-        loops.flat_map(|node| self.counters_of(node)).collect()
+        // Where macros write heads, the loops of the text and theirs may be in any order; names tell them apart all the same.
+        let mut counters = self.counters_in_macros(offset);
+        counters.extend(loops.flat_map(|node| self.counters_of(node)));
+        counters
     }
 
     pub(super) fn counters_of(&self, node: Node<'_>) -> Vec<CounterSyntax> {
         let Some(body) = node.field(Field::Body) else { return Vec::new() };
-        let steps = match node.field(Field::Update) {
-            Some(update) => self.steps(update),
+        let condition = node.field(Field::Condition);
+        let update = node.field(Field::Update);
+        let mut steps: Vec<Step> = update.map_or_else(Vec::new, |update| self.steps(update));
+        match node.kind() {
             // `while (k >= 0) { …; --k; }`
             // `while (k-- > 0) …`, `while (k) { … a[--k] … }`
-            None if node.kind() == Kind::WhileStatement => {
+            Kind::WhileStatement => {
                 let statements = body.children().filter(|node| node.kind() == Kind::ExpressionStatement);
-                let own = statements.flat_map(|statement| self.steps(statement));
-                own.chain(self.steps_within(node, body)).collect()
+                steps.extend(statements.flat_map(|statement| self.steps(statement)));
+                steps.extend(self.steps_within(node, condition.into_iter().chain([body])));
             }
-            None => Vec::new(),
-        };
-        let changes = usize::from(node.kind() == Kind::WhileStatement);
-        let around = if changes > 0 { node } else { body };
+            // `for (int k = 8; --k >= 0;)`
+            Kind::ForStatement => steps.extend(self.steps_within(node, condition.into_iter())),
+            _ => {}
+        }
+        let changed = [Some(body), condition, update];
+        let changes = |name: &str| changed.into_iter().flatten().map(|part| self.writes(part, name)).sum::<usize>();
         let mut counters: Vec<CounterSyntax> = steps
             .into_iter()
             .map(|step| CounterSyntax {
-                walk: self.walk(node, &step).filter(|_| self.writes(around, &step.name) == changes),
+                walk: self.walk(node, &step).filter(|_| changes(&step.name) == 1),
                 name: step.name,
             })
             .collect();
@@ -161,10 +168,10 @@ impl SyntaxTree {
         found
     }
 
-    /// Steps in the loop condition and in nested expressions of the body that every iteration executes once.
-    fn steps_within(&self, around: Node<'_>, body: Node<'_>) -> Vec<Step> {
+    /// Steps in nested expressions of some parts of a loop that every iteration executes once.
+    fn steps_within<'t>(&self, around: Node<'t>, parts: impl Iterator<Item = Node<'t>>) -> Vec<Step> {
         let mut found = Vec::new();
-        let mut open: Vec<Node<'_>> = around.field(Field::Condition).into_iter().chain([body]).collect();
+        let mut open: Vec<Node<'_>> = parts.collect();
         while let Some(node) = open.pop() {
             let is_statement = node.parent().is_some_and(|parent| parent.kind() == Kind::ExpressionStatement);
             if node.kind() == Kind::UpdateExpression && !is_statement && !is_conditional(node, around) {
@@ -189,20 +196,25 @@ impl SyntaxTree {
 
     /// Whether a loop's only exit compares the variable with a constant, or with what a parameter of the template makes one.
     fn ends_at_constant(&self, node: Node<'_>, name: &str) -> bool {
-        let comparison = node.field(Field::Condition).and_then(Binary::of);
-        let Some((left, right)) = comparison.as_ref().and_then(|it| Some((it.left()?, it.right()?))) else {
+        let may_leave = |inner: Node<'_>| {
+            matches!(inner.kind(), Kind::BreakStatement | Kind::ReturnStatement | Kind::GotoStatement)
+        };
+        if node.descendants().any(may_leave) {
             return false;
+        }
+        let condition = node.field(Field::Condition);
+        let comparison = condition.and_then(Binary::of);
+        let Some((left, right)) = comparison.as_ref().and_then(|it| Some((it.left()?, it.right()?))) else {
+            // `k--` compares with zero.
+            return comparison.is_none() && condition.is_some_and(|condition| self.is_sum_with(condition, name));
         };
         let is_fixed = |side: Node<'_>| {
             let mut words = self.identifiers(side).into_iter();
             words.all(|word| self.is_fixed(self.slice(word), word.start_byte()))
         };
         let is_end = |one, other| self.is_sum_with(one, name) && is_fixed(other);
-        let may_leave = |inner: Node<'_>| {
-            matches!(inner.kind(), Kind::BreakStatement | Kind::ReturnStatement | Kind::GotoStatement)
-        };
         let is_comparison = matches!(comparison.and_then(|it| it.operator()), Some("<" | "<=" | ">" | ">=" | "!="));
-        is_comparison && (is_end(left, right) || is_end(right, left)) && !node.descendants().any(may_leave)
+        is_comparison && (is_end(left, right) || is_end(right, left))
     }
 
     /// Variables that a `for` header initializes, with their values.
@@ -285,7 +297,7 @@ impl SyntaxTree {
     }
 
     /// Number of times that a statement writes a variable or passes it by address.
-    fn writes(&self, body: Node<'_>, name: &str) -> usize {
+    pub(super) fn writes(&self, body: Node<'_>, name: &str) -> usize {
         self.named(body, name).filter(|node| self.is_changed_at(*node)).count()
     }
 

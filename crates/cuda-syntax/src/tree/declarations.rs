@@ -161,10 +161,11 @@ impl SyntaxTree {
         let mut declarations = Declarations::default();
         for node in function.descendants() {
             match node.kind() {
-                Kind::Declaration | Kind::ParameterDeclaration | Kind::OptionalParameterDeclaration => {
-                    self.declared(node, function, with_sizes, &mut declarations)
-                }
-                Kind::ForRangeLoop => self.declared(node, function, with_sizes, &mut declarations),
+                Kind::Declaration
+                | Kind::ParameterDeclaration
+                | Kind::OptionalParameterDeclaration
+                | Kind::VariadicParameterDeclaration
+                | Kind::ForRangeLoop => self.declared(node, function, with_sizes, &mut declarations),
                 _ => {}
             }
         }
@@ -233,7 +234,8 @@ impl SyntaxTree {
                     // `float* rows[4]` is an array; `float (*rows)[4]` is a pointer.
                     has_pointers = std::mem::take(&mut is_alias);
                 }
-                Kind::PointerDeclarator | Kind::ReferenceDeclarator => is_alias = true,
+                // A pack stands for the arguments that are left.
+                Kind::PointerDeclarator | Kind::ReferenceDeclarator | Kind::VariadicDeclarator => is_alias = true,
                 Kind::ParenthesizedDeclarator | Kind::AttributedDeclarator => {}
                 Kind::FunctionDeclarator if node == declarator => initializer = node.field(Field::Parameters),
                 // Structured bindings and other declarators.

@@ -48,7 +48,7 @@ impl SyntaxTree {
     /// The function or namespace-scope declaration around an offset, if it was compiled as written and parsed
     /// completely.
     fn context(&self, offset: usize) -> Option<Span> {
-        let range = self.surroundings(offset)?;
+        let range = self.surroundings(offset).filter(|range| !self.has_hidden_head(range))?;
         // Whether hidden code shares a name with the edit is asked when all of its parts are known.
         let hidden = self.compiled().hidden_statements(self.text(), &range)?;
         let is_in_macro = hidden.iter().any(|hidden| hidden.range.start < offset && offset < hidden.range.end);

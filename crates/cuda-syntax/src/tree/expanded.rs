@@ -5,11 +5,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 
-use lmem_base::source::SourceFile;
-use lmem_unit::{CompiledText, MappedText};
-
 use super::call_syntax::CallSyntax;
-use super::calls::{argument_of, last_name};
+use super::calls::{Passed, argument_of, last_name};
 use crate::ast::{Call, Kind, Node};
 use crate::tree::declarations::{Declaration, resolve};
 use crate::tree::functions::enclosing_function;
@@ -70,8 +67,7 @@ impl SyntaxTree {
 
 impl Expanded {
     fn new(range: Range<usize>, compiled: &str) -> Option<Self> {
-        let file = SourceFile::from_text("macro", &format!("void f() {{ {compiled} ; }}\n"));
-        let code = SyntaxTree::new(MappedText::from_file(&file), CompiledText::Known(Vec::new()));
+        let code = SyntaxTree::of_macro(compiled);
         (!code.root()?.has_error()).then_some(Self { range, code })
     }
 
@@ -112,13 +108,13 @@ impl Expanded {
         self.body().map(|body| self.code.calls_of(body, function)).unwrap_or_default()
     }
 
-    /// The names in one of `count` arguments of all calls of a function.
-    pub fn argument_names(&self, function: &str, index: usize, count: usize) -> BTreeSet<String> {
+    /// The names in one argument of all calls of a function.
+    pub fn argument_names(&self, function: &str, passed: Passed) -> BTreeSet<String> {
         let Some(base) = function.split('<').next().map(last_name) else { return BTreeSet::new() };
         let calls = self.body().into_iter().flat_map(Node::descendants).filter_map(Call::of);
         let arguments = calls.filter_map(|call| {
             let called = call.function().filter(|called| last_name(self.code.slice(*called)) == base)?;
-            argument_of(call.node(), called, index, count)
+            argument_of(call.node(), called, passed)
         });
         arguments.flat_map(|range| self.names_in(&range)).collect()
     }
@@ -186,7 +182,7 @@ __global__ void k(int n) {
     #[test]
     fn arguments_of_calls_are_told_by_their_number() {
         ask(8, |tree, found| {
-            let names = |index, count| found[0].argument_names("digest", index, count);
+            let names = |index, count| found[0].argument_names("digest", Passed { index, count, has_object: None });
             assert_eq!(names(0, 2), BTreeSet::from(["point".to_string()]));
             assert_eq!(names(1, 2), BTreeSet::from(["back".to_string(), "h".to_string()]));
             assert_eq!(names(0, 4), BTreeSet::new());

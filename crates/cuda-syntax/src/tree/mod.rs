@@ -24,6 +24,7 @@ mod line_syntax;
 mod list_directives;
 mod long_lists;
 mod loops;
+mod macro_heads;
 mod meaning;
 mod mentions;
 mod moving_loops;
@@ -45,7 +46,7 @@ use self::aliases::Assignment;
 
 pub use self::access_path::access_path;
 pub use self::call_syntax::{CallSyntax, MemberSyntax, base_name};
-pub use self::calls::{argument_of, is_callee, last_name};
+pub use self::calls::{Passed, argument_of, is_callee, last_name};
 pub use self::counters::{CounterSyntax, Walk};
 pub use self::declarations::{Declaration, DeclarationKind, Declarations, resolve};
 pub use self::expanded::{Expanded, ExpandedUse};

@@ -21,6 +21,7 @@ use crate::tree::attributes::{blanked, unparsed_attributes};
 use crate::tree::line_marks::LineMarks;
 use crate::tree::list_directives::definitions_in_lists;
 use crate::tree::long_lists::{long_lists, with_names};
+use crate::tree::macro_heads::{heads, with_operators};
 use crate::tree::mentions::Mention;
 use crate::tree::place::{Places, PlacesKey};
 use crate::tree::{CallSyntax, Memory, base_name};
@@ -31,8 +32,10 @@ pub struct SyntaxTree {
     compiled: CompiledText,
     line_starts: Vec<usize>,
     line_marks: LineMarks,
-    /// The attributes that the parser did not see, in order.
+    /// The attributes, and the heads of statements that macros write, that the parser did not see, in order.
     attributes: Vec<Range<usize>>,
+    /// Those of them that are heads.
+    heads: Vec<Range<usize>>,
     /// The names that the unit's other files declare.
     beside: BTreeSet<String>,
     nodes: Option<Nodes>,
@@ -46,8 +49,10 @@ impl SyntaxTree {
         tree.compiled = compiled;
         let Some(lists) = long_lists(tree.text.as_str()) else { return tree };
         let mut parser = Parser::new();
-        tree.attributes = unparsed_attributes(tree.text.as_str(), &tree.compiled);
-        let parsed = blanked(tree.text.as_str(), &tree.attributes);
+        tree.heads = heads(&tree.compiled);
+        tree.attributes = unparsed_attributes(tree.text.as_str(), &tree.compiled, &tree.heads);
+        let parsed = with_operators(tree.text.as_str(), &tree.compiled);
+        let parsed = blanked(&parsed, &tree.attributes);
         let definitions = definitions_in_lists(&parsed);
         let parsed = blanked(&parsed, &definitions);
         let parsed = without_pragmas_within_statements(&parsed);
@@ -67,10 +72,17 @@ impl SyntaxTree {
             line_starts,
             line_marks,
             attributes: Vec::new(),
+            heads: Vec::new(),
             beside: BTreeSet::new(),
             nodes: None,
             memory: Memory::default(),
         }
+    }
+
+    /// The statements that a macro became, as the body of a function; heads of loops have an empty statement behind them.
+    pub(super) fn of_macro(compiled: &str) -> Self {
+        let file = SourceFile::from_text("macro", &format!("void f() {{ {compiled} ; }}\n"));
+        Self::new(MappedText::from_file(&file), CompiledText::Known(Vec::new()))
     }
 
     /// A text that only its own preprocessor directives change, for tests.
@@ -95,9 +107,14 @@ impl SyntaxTree {
         &self.compiled
     }
 
-    /// The attributes that the parser did not see.
+    /// The attributes and heads that the parser did not see.
     pub(super) fn attributes(&self) -> &[Range<usize>] {
         &self.attributes
+    }
+
+    /// The heads of statements that macros write.
+    pub(super) fn heads(&self) -> &[Range<usize>] {
+        &self.heads
     }
 
     pub fn text(&self) -> &str {
@@ -168,7 +185,7 @@ impl SyntaxTree {
         let text = &self.text()[range.clone()];
         let blank = text.len() - text.trim_start().len();
         let column = if column == 0 { blank } else { column as usize - 1 };
-        Some((range.start + column).min(range.end))
+        Some(self.behind_head((range.start + column).min(range.end)))
     }
 
     /// Whether `#line` gives lines other numbers than those that they have.

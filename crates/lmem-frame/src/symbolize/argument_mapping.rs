@@ -71,22 +71,31 @@ pub fn parts_of_calls(
         let call = as_called(call, base, parameters.as_deref());
         // A method that another one calls without an object has that one's own object, which no argument names.
         let has_own_object = parameters.is_some() && call.object.is_none() && !base.starts_with("operator");
-        let part = |(handed, number): &(Handed, usize)| {
+        let parts_of = |(handed, number): &(Handed, usize)| {
             if has_own_object && *handed == Handed::Object && known.is_some() {
-                return None;
+                return Vec::new();
             }
-            let argument = match (handed, &parameters) {
-                (Handed::Parameter(name), Some(names)) => names.iter().position(|known| known == name),
-                _ => None,
+            let mut ranges = match (handed, &parameters) {
+                (Handed::Parameter(name), Some(names)) => arguments(&call, names, name),
+                _ => Vec::new(),
             };
-            let argument = argument.and_then(|argument| call.arguments.get(argument).cloned());
-            let object = || call.object.clone().filter(|_| has_object);
-            let range = argument.or_else(object).unwrap_or_else(|| call.range.clone());
-            Some(CallPart { range, uses: vec![*number], variables: None })
+            if ranges.is_empty() {
+                let object = call.object.clone().filter(|_| has_object);
+                ranges.push(object.unwrap_or_else(|| call.range.clone()));
+            }
+            ranges.into_iter().map(|range| CallPart { range, uses: vec![*number], variables: None }).collect()
         };
-        parts.extend(all.iter().filter_map(part));
+        parts.extend(all.iter().flat_map(parts_of));
     }
     Some(CalledParts { parts: join(parts), is_brackets })
+}
+
+/// The arguments for a parameter: all that are left for a pack, which is the last. Which element of it a use is, the text does not say.
+fn arguments(call: &CallSyntax, parameters: &[String], name: &str) -> Vec<Range<usize>> {
+    let Some(number) = parameters.iter().position(|known| known == name) else { return Vec::new() };
+    let is_pack = number + 1 == parameters.len() && call.arguments.len() > parameters.len();
+    let count = if is_pack { usize::MAX } else { 1 };
+    call.arguments.iter().skip(number).take(count).cloned().collect()
 }
 
 /// The same for calls that macros hide. Only variables that are arguments are told: a method's object is not.
@@ -168,6 +177,14 @@ mod tests {
         assert_eq!(of(&[parameter("x"), parameter("y")]), Some(vec!["a".into(), "b + 1".into()]));
         // A name that is not a parameter gives the whole call.
         assert_eq!(of(&[parameter("z")]), Some(vec!["mix(a, b + 1, n)".into()]));
+    }
+
+    #[test]
+    fn a_pack_stands_for_all_arguments_that_are_left() {
+        let text = "template <class... A> __device__ void fill(int i, A &...to) { (to.put(i), ...); }\n\
+                    __global__ void k(float *out, int n) {\n  Ring a, b;\n  out[0] = n; fill(n, a, b);\n}\n";
+        let of = |name: &str| parts(text, "_Z4fillIJ4RingS0_EEviDpRT_", "to.put", &[parameter(name)]);
+        assert_eq!((of("to"), of("i")), (Some(vec!["a".into(), "b".into()]), Some(vec!["n".into()])));
     }
 
     #[test]

@@ -1,11 +1,12 @@
-//! Variables that look like an alias but are copies: `auto even = line.at(k)`.
+//! Variables that look like an alias but are copies, `auto even = line.at(k)`, or hold what a call returned,
+//! `const Pair &even = made(k)`.
 //!
 //! The text does not show whether `auto` is a pointer; nvcc's front end does.
 
 use cuda_syntax::tree::{DeclarationKind, Mention};
 use cuda_syntax::{SyntaxTrees, types};
 
-use super::resolve::front_end;
+use super::resolve::{describe, front_end};
 use crate::place::Place;
 
 /// Assigns uses of a copy to the copy, not to the variable that it was copied from.
@@ -20,6 +21,9 @@ pub fn settle(mentions: &mut Vec<Mention>, place: &Place, trees: &SyntaxTrees<'_
             true => DeclarationKind::Scalar,
             false => DeclarationKind::Aggregate,
         };
+        if variable.is_temporary {
+            describe(&mut mention.declaration, variable);
+        }
         mention.outer.clear();
     }
     mentions.dedup_by(|next, known| next == known);

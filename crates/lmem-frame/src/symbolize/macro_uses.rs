@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use cuda_syntax::SyntaxTrees;
 use cuda_syntax::ast::Node;
-use cuda_syntax::tree::{Declaration, DeclarationKind, Expanded, ExpandedUse, Mention};
+use cuda_syntax::tree::{Declaration, DeclarationKind, Expanded, ExpandedUse, Mention, Passed};
 use lmem_unit::FrontEndVariable;
 
 use super::resolve::{described, hidden_declaration};
@@ -101,12 +101,11 @@ pub fn declared(names: &BTreeSet<String>, place: &Place, trees: &SyntaxTrees<'_>
 }
 
 /// The variables in an argument of all calls of a function that macros at a place hide.
-pub fn arguments(place: &Place, trees: &SyntaxTrees<'_>, function: &str, index: usize, count: usize) -> Declared {
+pub fn arguments(place: &Place, trees: &SyntaxTrees<'_>, function: &str, passed: Passed) -> Declared {
     let tree = place.tree(trees);
     let regions = tree.regions(place.offset).into_iter();
     let all = regions.flat_map(|region| tree.expanded(region).to_vec());
-    all.flat_map(|expanded| declared(&expanded.argument_names(function, index, count), place, trees, &expanded))
-        .collect()
+    all.flat_map(|expanded| declared(&expanded.argument_names(function, passed), place, trees, &expanded)).collect()
 }
 
 #[cfg(test)]

@@ -179,29 +179,24 @@ fn choose(
         // The last of them may have padding.
         let is_twin = |other: &usize| objects[*other].bytes.abs_diff(objects[index].bytes) <= MAX_PADDING;
         let twins: Vec<usize> = groups[&numbers.set(own)].iter().copied().filter(is_twin).collect();
-        match own.len() {
-            0 => None,
-            1 => Some(0),
-            count if count == twins.len() => {
-                let position = twins.iter().position(|twin| *twin == index)?;
-                let assigned = assigned.entry(twins).or_insert_with_key(|twins| {
-                    let mut declared: Vec<usize> = (0..count).collect();
-                    declared.sort_by_key(|variable| (own[*variable].0.0, own[*variable].0.1.range));
-                    let fits = |twin: usize, variable: usize| is_consistent(twins[twin], &own[declared[variable]].0);
-                    let found = assignment(count, &fits)?;
-                    Some(found.into_iter().map(|variable| declared[variable]).collect())
-                });
-                assigned.as_ref()?.get(position).copied()
-            }
-            _ => {
-                let is_taken = |candidate: &usize| {
-                    certain.get(candidate).is_some_and(|others| others.iter().any(|other| *other != index))
-                };
-                let own = numbers.candidates(own).iter().enumerate();
-                let mut free = own.filter(|(_, candidate)| !is_taken(candidate)).map(|(number, _)| number);
-                free.next().filter(|_| free.next().is_none())
-            }
+        let is_taken =
+            |candidate: usize| certain.get(&candidate).is_some_and(|others| others.iter().any(|other| *other != index));
+        let mut declared: Vec<usize> = (0..own.len()).collect();
+        if own.len() != twins.len() {
+            let candidates = numbers.candidates(own);
+            declared.retain(|number| candidates.get(*number).is_some_and(|candidate| !is_taken(*candidate)));
         }
+        declared.sort_by_key(|variable| (own[*variable].0.0, own[*variable].0.1.range));
+        if let [only] = declared.as_slice() {
+            return Some(*only);
+        }
+        let position = twins.iter().position(|twin| *twin == index).filter(|_| declared.len() == twins.len())?;
+        let assigned = assigned.entry(twins).or_insert_with_key(|twins| {
+            let fits = |twin: usize, variable: usize| is_consistent(twins[twin], &own[declared[variable]].0);
+            let found = assignment(declared.len(), &fits)?;
+            Some(found.into_iter().map(|variable| declared[variable]).collect())
+        });
+        assigned.as_ref()?.get(position).copied()
     };
     (0..all.len()).map(variable_of).collect()
 }
@@ -613,7 +608,18 @@ mod tests {
             ]
         };
         assert_eq!(named(&scene, padded), some(&["up", "down"]));
+        // A third one that another object is for certain is none of them.
+        let scene = Scene::new(
+            "__global__ void k(float *out, int n) {\n  float a[8], c[8], b[8];\n  out[0] = a[n] + b[n] + c[n];\n  out[1] = c[n];\n}\n",
+        );
+        let beside = |it: &Shown<'_>| {
+            let of = |places: &[&str]| object(32, places.iter().map(|place| it.computed_load(&[at(place)])).collect());
+            vec![of(&["out[0]"]), of(&["out[0]"]), of(&["out[0]", "out[1]"])]
+        };
+        assert_eq!(named(&scene, beside), some(&["a", "b", "c"]));
         // Two variables cannot be three objects.
+        let scene =
+            Scene::new("__global__ void k(float *out, int n) {\n  float a[8], b[8];\n  out[0] = a[n] + b[n];\n}\n");
         let three = |it: &Shown<'_>| {
             let one = || object(32, vec![it.computed_load(&[at("out[0]")])]);
             vec![one(), one(), one()]

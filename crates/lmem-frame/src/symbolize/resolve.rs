@@ -418,7 +418,8 @@ pub fn front_end<'v>(
     trees.front_end.variable(place.function.as_deref(), &span.file.path, line, &declaration.name)
 }
 
-fn describe(declaration: &mut Declaration, variable: &FrontEndVariable) {
+/// What the front end knows of a variable.
+pub fn describe(declaration: &mut Declaration, variable: &FrontEndVariable) {
     // `auto` hides whether a structure is another name for something else, or refers to it.
     if declaration.kind == DeclarationKind::Alias && !variable.members.is_empty() {
         declaration.kind = DeclarationKind::Aggregate;

@@ -63,6 +63,7 @@ impl Scene {
             type_text: (*type_text).into(),
         };
         self.front_end.functions.entry("_Z1k".into()).or_default().push(FrontEndVariable {
+            is_temporary: false,
             name: name.into(),
             file: Example::NAME.into(),
             line: u32::try_from(line).unwrap(),

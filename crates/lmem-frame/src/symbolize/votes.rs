@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
-use cuda_syntax::tree::{Declaration, DeclarationKind, Mention};
+use cuda_syntax::tree::{Declaration, DeclarationKind, Mention, Passed};
 use cuda_syntax::{SyntaxTrees, TreeId};
 use lmem_base::chain::Shared;
-use lmem_base::mangling::demangle;
+use lmem_base::mangling::{demangle, parameter_count};
 use lmem_base::source::Span;
 use nv_code::AccessKind;
 
@@ -158,17 +158,25 @@ fn argument_range(escape: &Escape, trees: &SyntaxTrees<'_>) -> Option<Range<usiz
     let place = escape.places.first()?;
     let region = place.tree(trees).region(place.offset)?;
     match &escape.kind {
-        EscapeKind::Call(function) => place.tree(trees).argument(region, &demangle(function), index, count),
+        EscapeKind::Call(function) => {
+            place.tree(trees).argument(region, &demangle(function), passed(function, (index, count)))
+        }
         EscapeKind::IndirectCall => place.tree(trees).argument_by_count(region, index, count),
         EscapeKind::Stored | EscapeKind::Generic(_) => None,
     }
 }
 
+/// One of so many arguments of a call of a function. A method has one more than its name lists.
+fn passed(function: &str, (index, count): (usize, usize)) -> Passed {
+    let listed = parameter_count(function).or_else(|| (!function.starts_with("_Z")).then_some(count));
+    Passed { index, count, has_object: listed.map(|listed| listed + 1 == count) }
+}
+
 /// The variables that are the argument through which an address escapes, in a call that a macro hides.
 fn hidden_argument(escape: &Escape, trees: &SyntaxTrees<'_>) -> Option<Declared> {
-    let (index, count) = escape.argument?;
     let EscapeKind::Call(function) = &escape.kind else { return None };
-    let found = macro_uses::arguments(escape.places.first()?, trees, &demangle(function), index, count);
+    let passed = passed(function, escape.argument?);
+    let found = macro_uses::arguments(escape.places.first()?, trees, &demangle(function), passed);
     (!found.is_empty()).then_some(found)
 }
 

@@ -20,6 +20,9 @@ use types::{Types, without_attributes};
 
 const LOCAL: &str = "__cuda_local_var_";
 
+/// How names of temporaries begin: `struct Eight __T6;`.
+const TEMPORARY: &str = "__T";
+
 /// Attribute names before a parenthesis, which are not functions.
 const ATTRIBUTES: [&str; 8] = [
     "___device__",
@@ -53,6 +56,9 @@ pub struct FrontEndVariable {
     /// For a structure, its members by path, nested members included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<FrontEndMember>,
+    /// Whether it is a reference to a temporary, `const Eight &o = load(p);`. Type, size and members are those of the temporary.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_temporary: bool,
 }
 
 /// A member of a structure: `key`, or `inner.key` for a nested structure.
@@ -127,6 +133,8 @@ struct Reader {
     file: String,
     line: u32,
     function: Option<String>,
+    /// Types of the function's temporaries, by name.
+    temporaries: BTreeMap<String, String>,
     /// The structure being parsed.
     structure: Option<String>,
 }
@@ -153,10 +161,13 @@ impl Reader {
             }
             "typedef" => self.types.define_name(line),
             "enum" if line.contains('{') => self.types.define_enum(line),
+            _ if line.starts_with(LOCAL) => self.initialization(line),
             _ if line.contains(LOCAL) => self.local(line),
+            _ if line.contains(TEMPORARY) => self.temporary(line.trim_start_matches(['{', ' '])),
             // `static`, `__launch_bounds__(256)` and other attributes may stand before these words.
             _ if !line.ends_with(';') && (line.contains("__global__") || line.contains("___device__")) => {
                 self.function = called(line);
+                self.temporaries.clear();
             }
             _ => {}
         }
@@ -181,6 +192,36 @@ impl Reader {
         }
     }
 
+    /// Parses `struct Eight __T6;`; other lines only use a temporary.
+    fn temporary(&mut self, line: &str) {
+        let Some((head, name)) = line.trim_end_matches(';').rsplit_once(' ') else { return };
+        let is_head =
+            head.starts_with("struct ") && head.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' '));
+        if is_head && line.ends_with(';') && is_temporary(name) {
+            self.temporaries.insert(name.to_string(), head.to_string());
+        }
+    }
+
+    /// Parses `__cuda_local_var_36676_22_non_const_o = ((__T1 = (…)) , (&__T1));`: a reference is initialized with a temporary.
+    fn initialization(&mut self, line: &str) {
+        let Some((name, value)) = line.split_once(" = ") else { return };
+        let Some((column, name)) = local_name(&name[LOCAL.len()..]) else { return };
+        let value = value.trim_end_matches([';', ')']);
+        let Some((_, temporary)) = value.rsplit_once('&').filter(|(_, name)| is_temporary(name)) else { return };
+        let is_made = value.contains(&format!("({temporary} = "));
+        let Some(head) = self.temporaries.get(temporary).filter(|_| is_made) else { return };
+        let variables = self.function.as_ref().and_then(|function| self.functions.get_mut(function));
+        let is_it = |variable: &&mut FrontEndVariable| variable.column == column && variable.name == name;
+        let variable = variables.into_iter().flatten().rev().find(is_it);
+        if let Some(variable) = variable.filter(|variable| variable.type_text.ends_with('*')) {
+            let declared = self.types.declared(head, "");
+            variable.members = self.types.members(head, "");
+            variable.bytes = declared.bytes();
+            variable.type_text = declared.text;
+            variable.is_temporary = true;
+        }
+    }
+
     /// Parses a declaration of a local variable; other lines only use the name.
     fn local(&mut self, line: &str) {
         let Some(at) = line.find(LOCAL) else { return };
@@ -196,12 +237,9 @@ impl Reader {
         if !is_declaration {
             return;
         }
-        let mut parts = rest.splitn(3, '_');
-        let (Some(_), Some(column), Some(rest)) = (parts.next(), parts.next(), parts.next()) else { return };
-        let Ok(column) = column.parse() else { return };
-        let Some(rest) = rest.strip_prefix("non_const_").or_else(|| rest.strip_prefix("const_")) else { return };
-        let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        let behind = without_attributes(rest[name.len()..].trim_end_matches(';'));
+        let Some((column, name)) = local_name(rest) else { return };
+        let behind = rest.split_once("const_").and_then(|(_, rest)| rest.strip_prefix(name.as_str())).unwrap_or("");
+        let behind = without_attributes(behind.trim_end_matches(';'));
         let declared = self.types.declared(head, &behind);
         self.functions.entry(function.clone()).or_default().push(FrontEndVariable {
             members: self.types.members(head, &behind),
@@ -211,8 +249,22 @@ impl Reader {
             column,
             bytes: declared.bytes(),
             type_text: declared.text,
+            is_temporary: false,
         });
     }
+}
+
+/// Column and name of a local variable: 22 and `o` for `36676_22_non_const_o = …`.
+fn local_name(text: &str) -> Option<(u32, String)> {
+    let mut parts = text.splitn(3, '_');
+    let (_, column, rest) = (parts.next()?, parts.next()?, parts.next()?);
+    let rest = rest.strip_prefix("non_const_").or_else(|| rest.strip_prefix("const_"))?;
+    Some((column.parse().ok()?, rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()))
+}
+
+fn is_temporary(name: &str) -> bool {
+    let number = name.strip_prefix(TEMPORARY).unwrap_or("");
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Whether a line that begins with `struct` begins a definition. The last parameter of a function may be a structure too,
@@ -310,6 +362,37 @@ return __cuda_local_var_42206_5_non_const_window;
     }
 
     #[test]
+    fn a_reference_to_a_temporary_is_the_temporary() {
+        let text = r#"struct Eight {
+double t[8];};
+# 4 "t.cu"
+__global__ __var_used__ void _Z4flipPi(
+int *out){
+{  struct Eight __T1;
+ const int *__T0;
+ struct Eight __T2;
+# 6 "t.cu"
+ const struct Eight *__cuda_local_var_36676_22_non_const_o;
+ struct Eight *__cuda_local_var_36680_17_non_const_y;
+ const struct Eight *__cuda_local_var_36678_22_non_const_q;
+__cuda_local_var_36676_22_non_const_o = ((__T1 = (((__T0 = out) , (_Z4loadPi(__T0))))) , (((const struct Eight *)&__T1)));
+__cuda_local_var_36680_17_non_const_y = ((__T2 = (_Z4loadPi(out))) , (&__T2));
+__cuda_local_var_36678_22_non_const_q = (_Z4passRK5Eight((((const struct Eight *)&__cuda_local_var_36677_15_non_const_own))));
+}}
+"#;
+        let front_end = FrontEnd::parse(text);
+        let row = |variable: &FrontEndVariable| {
+            (variable.name.clone(), variable.type_text.clone(), variable.bytes, variable.is_temporary)
+        };
+        let rows: Vec<_> = front_end.functions["_Z4flipPi"].iter().map(row).collect();
+        let eight = |name: &str| (name.to_string(), "Eight".to_string(), Some(64), true);
+        assert_eq!(rows[..2], [eight("o"), eight("y")]);
+        assert_eq!((rows[2].2, rows[2].3), (Some(8), false));
+        let front_end = FrontEnd::parse(&text.replace("(__T1 = (", "(__T3 = ("));
+        assert!(!front_end.functions["_Z4flipPi"][0].is_temporary);
+    }
+
+    #[test]
     fn variables_have_place_type_and_size() {
         let front_end = FrontEnd::parse(TEXT);
         let variables = &front_end.functions["_Z4meanIfLi32EEvPKT_PS0_i"];
@@ -402,6 +485,7 @@ return __cuda_local_var_42206_5_non_const_window;
     #[test]
     fn arrays_within_variables_have_lengths() {
         let variable = |type_text: &str, members: &[&str]| FrontEndVariable {
+            is_temporary: false,
             name: "v".into(),
             file: "t.cu".into(),
             line: 1,

@@ -1,0 +1,185 @@
+//! Macros that are a part of a statement: `FOR(i, n)` for the head of a loop, `REF` for the `&` of a declarator.
+//!
+//! The parser would take the first for a call, and the statement behind it for one without a beginning; the second, for the name of
+//! the variable. It sees blanks in place of a head, and the operator in place of its macro. No edit is made in a function with such a head: its
+//! loops are not in the tree.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use lmem_unit::{CompiledText, Token, tokens};
+
+use crate::ast::Node;
+use crate::tree::counters::CounterSyntax;
+use crate::tree::functions::enclosing_function;
+use crate::tree::loops::is_loop;
+use crate::tree::syntax_tree::SyntaxTree;
+
+/// The invocations of macros that became heads of statements alone, in order: `for (…)`, `if (…)`, or several. Those with a
+/// subscript are left out: the accesses in them would be looked for in the statement behind.
+pub fn heads(compiled: &CompiledText) -> Vec<Range<usize>> {
+    let heads = compiled.differences().filter(|it| it.start < it.end && are_heads(&it.compiled));
+    heads.map(|it| it.start..it.end).collect()
+}
+
+fn are_heads(compiled: &str) -> bool {
+    let begins = ["for ", "for(", "while", "if "].iter().any(|keyword| compiled.starts_with(keyword));
+    if !begins || compiled.contains('[') {
+        return false;
+    }
+    let tokens = tokens(compiled);
+    let word = |at: usize| tokens.get(at).and_then(|token: &Token| compiled.get(token.range.clone())).unwrap_or("");
+    let mut at = 0;
+    while matches!(word(at), "for" | "while" | "if") && word(at + 1) == "(" {
+        let mut depth = 0_usize;
+        let Some(length) = (at + 1..tokens.len()).position(|at| {
+            depth = match word(at) {
+                "(" => depth + 1,
+                ")" => depth.saturating_sub(1),
+                _ => depth,
+            };
+            depth == 0
+        }) else {
+            return false;
+        };
+        at += length + 2;
+    }
+    at == tokens.len()
+}
+
+/// The text with the operator of a declarator in place of a macro that became one.
+pub fn with_operators<'t>(text: &'t str, compiled: &CompiledText) -> Cow<'t, str> {
+    let is_operator = |compiled: &str| matches!(compiled, "&" | "&&" | "*" | "* const" | "const &" | "const *");
+    let mut parsed: Option<String> = None;
+    for it in compiled.differences().filter(|it| is_operator(&it.compiled)) {
+        let length = it.end.saturating_sub(it.start);
+        let is_name = |own: &str| own.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if length < it.compiled.len() || !text.get(it.start..it.end).is_some_and(is_name) {
+            continue;
+        }
+        let parsed = parsed.get_or_insert_with(|| text.to_string());
+        parsed.replace_range(it.start..it.end, &format!("{:<length$}", it.compiled));
+    }
+    parsed.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+impl SyntaxTree {
+    /// Whether a macro in a range is the head of a statement, which the tree does not have.
+    pub(super) fn has_hidden_head(&self, range: &Range<usize>) -> bool {
+        self.heads().iter().any(|head| head.start < range.end && range.start < head.end)
+    }
+
+    /// Whether a macro writes the head of a loop, or of a branch, in the function around an offset.
+    pub fn has_macro_head(&self, offset: usize) -> bool {
+        let function = self.node_at(offset).and_then(enclosing_function).filter(|_| !self.heads().is_empty());
+        function.is_some_and(|function| self.has_hidden_head(&function.byte_range()))
+    }
+
+    /// Induction variables of the loops around an offset whose heads macros write, innermost first.
+    pub(super) fn counters_in_macros(&self, offset: usize) -> Vec<CounterSyntax> {
+        let mut found = Vec::new();
+        for head in self.heads().iter().rev().filter(|head| head.end <= offset) {
+            let Some(body) = self.statement_behind(head).filter(|body| body.byte_range().contains(&offset)) else {
+                continue;
+            };
+            let compiled = self.compiled().differences().find(|it| it.start == head.start).map(|it| &it.compiled);
+            let Some(code) = compiled.map(|compiled| SyntaxTree::of_macro(compiled)) else { continue };
+            let loops: Vec<Node<'_>> = code.nodes().filter(|node| is_loop(*node)).collect();
+            let counters = loops.into_iter().rev().flat_map(|it| code.counters_of(it));
+            found.extend(
+                counters.map(|it| CounterSyntax { walk: it.walk.filter(|_| self.writes(body, &it.name) == 0), ..it }),
+            );
+        }
+        found
+    }
+
+    /// The statement that a head belongs to.
+    fn statement_behind(&self, head: &Range<usize>) -> Option<Node<'_>> {
+        let rest = self.text().get(head.end..)?;
+        let at = self.behind_head(head.end + rest.len() - rest.trim_start().len());
+        let mut node = self.root()?.named_descendant_for_byte_range(at, at + 1)?;
+        while let Some(parent) = node.parent().filter(|parent| parent.start_byte() == at) {
+            node = parent;
+        }
+        (node.start_byte() == at).then_some(node)
+    }
+
+    /// The offset of the statement behind, for one in the head that a macro wrote or in an attribute: the compiler gives a statement on the
+    /// line of its head the head's position.
+    pub(super) fn behind_head(&self, offset: usize) -> usize {
+        let mut at = offset;
+        while let Some(hidden) = self.attributes().iter().find(|hidden| hidden.contains(&at)) {
+            let rest = self.text().get(hidden.end..).unwrap_or("");
+            let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+            if rest.is_empty() || rest[blank..].starts_with(['\n', '\r']) {
+                return offset;
+            }
+            at = hidden.end + blank;
+        }
+        at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ast::Kind;
+    use crate::tree::functions::enclosing_function;
+    use crate::tree::syntax_tree::SyntaxTree;
+
+    const MACROS: &str = "#define FOR(i, n) for (int i = 0; i < (n); ++i)\n#define REF &\n#define ONE if (threadIdx.x == 0)\n\
+                          #define ALL(i) FOR(i, n) FOR(j, n)\n#define UNTIL(i) for (int i = 0; c[i]; ++i)\n";
+
+    fn tree(body: &str) -> (String, SyntaxTree) {
+        let text = format!("{MACROS}__global__ void k(float* out, int n) {{\n{body}\n}}\n");
+        (text.clone(), SyntaxTree::example("a.cu", &text))
+    }
+
+    #[test]
+    fn a_statement_behind_the_head_that_a_macro_writes_is_one() {
+        for body in ["FOR(i, n) w[i] = 1;", "ALL(i) w[i] = j;", "ONE w[0] = 1;", "FOR(i, 3) ONE w[i] += 2;"] {
+            let (text, tree) = tree(body);
+            assert!(!tree.root().unwrap().has_error(), "{body}");
+            let line = text.find(body).unwrap();
+            let at = tree.offset(tree.line_of(line) as u32, 1).unwrap();
+            let region = tree.region(at).unwrap();
+            assert_eq!(region.kind(), Kind::ExpressionStatement, "{body}");
+            assert!(tree.slice(region).starts_with("w["), "{body}");
+            let inside = text.find("w[").unwrap();
+            assert!(tree.insertion(inside, "g(); ").is_none() && tree.line_before(inside, "g();").is_none(), "{body}");
+            let statement = inside..inside + text[inside..].find(';').unwrap();
+            assert!(tree.replacement(statement, "w[0] = 2").is_none(), "{body}");
+            assert!(tree.neutral_line_before(inside, "#pragma unroll").is_none(), "{body}");
+        }
+    }
+
+    #[test]
+    fn the_loops_of_heads_have_counters() {
+        let counters = |body: &str| {
+            let (text, tree) = tree(body);
+            let all = tree.counters_around(text.rfind("w[").unwrap());
+            all.iter().map(|it| format!("{} {:?}", it.name, it.walk)).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(counters("FOR(i, n) w[i] = 1;"), "i Some(FromConstant)");
+        assert_eq!(counters("FOR(i, 8)\n  w[i] = 1;"), "i Some(Constant)");
+        assert_eq!(counters("ALL(i) { w[i] = j; }"), "j Some(FromConstant), i Some(FromConstant)");
+        assert_eq!(counters("FOR(i, n) { w[i] = 1; i += n; }"), "i None");
+        assert_eq!(counters("FOR(i, n) out[i] = 1; w[n] = 1;"), "");
+        assert_eq!(
+            counters("FOR(i, 4) for (int j = 0; j < n; ++j) w[i] = 1;"),
+            "i Some(Constant), j Some(FromConstant)"
+        );
+    }
+
+    #[test]
+    fn a_head_with_a_subscript_stays() {
+        assert!(tree("UNTIL(i) w[i] = 1;").1.heads().is_empty());
+    }
+
+    #[test]
+    fn the_name_in_a_declarator_is_that_of_the_variable() {
+        let (text, tree) = tree("  const Eight REF o = load(out);\n  out[0] = o.t[n];");
+        let function = enclosing_function(tree.node_at(text.find("load").unwrap()).unwrap()).unwrap();
+        let names: Vec<String> = tree.declarations(function).iter().map(|one| one.name.clone()).collect();
+        assert_eq!(names, ["out", "n", "o"]);
+    }
+}
