@@ -2,8 +2,8 @@
 // arguments beside default ones.
 
 struct Octet {
-    float part[8];
-    __device__ float at(int i) const { return part[i] * 1.5f; }
+    double part[8];
+    __device__ double at(int i) const { return part[i] * 5; }
 };
 
 __device__ Octet octet_of(const float *in, int i) {
@@ -51,7 +51,7 @@ __global__ void tallied(const int *label, const float *weight, float *out, int n
 __global__ void named_by_macro(const float *in, const int *pick, float *out, int n) {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
         const Octet REF kept = octet_of(in, i); //~ dynamic_index
-        float sum = 0;
+        double sum = 0;
         for (int k = pick[i]; k; k >>= 3) sum += kept.at(k & 7);
         out[i] = sum;
     }
