@@ -61,6 +61,8 @@ pub struct Cache {
     /// The same without a remote cache: what only this machine or this folder should know.
     own: Store,
     root: PathBuf,
+    /// What compilers may read besides the workspace: with less, a unit may not compile.
+    allowed: Vec<PathBuf>,
     hashes: Hashes,
     inputs: Inputs,
     times: Times,
@@ -113,6 +115,7 @@ impl Cache {
             own: store.shared(None),
             store,
             root: root.to_path_buf(),
+            allowed: Vec::new(),
             hashes,
             inputs: Inputs::default(),
             times,
@@ -132,6 +135,12 @@ impl Cache {
         Self { store: self.store.shared(remote), ..self }
     }
 
+    /// This cache for compilers that may read these paths too.
+    #[must_use]
+    pub fn allowing(self, allowed: Vec<PathBuf>) -> Self {
+        Self { allowed, ..self }
+    }
+
     /// The key for a unit and a target.
     pub fn key(&self, unit: &TranslationUnit, target: &Target) -> Key {
         let mut parts = Digest::default();
@@ -140,6 +149,10 @@ impl Cache {
         part(&self.fingerprint(&target.toolkit));
         part(&target.architecture);
         part(&self.here().path(&unit.base));
+        for path in &self.allowed {
+            part("may read");
+            part(&self.here().path(path));
+        }
         match &unit.code {
             UnitCode::CudaFile { file, flags } => {
                 part("cu");

@@ -165,12 +165,17 @@ impl Since {
             if is_changed {
                 reached.changed.insert(path.clone());
             }
-            match is_everywhere || report.failed || is_changed {
+            match is_everywhere || report.failed || is_changed || self.may_be_included(&path) {
                 true => _ = reached.files.insert(path),
                 false => report.diagnostics.clear(),
             }
         }
         reached
+    }
+
+    /// Whether Rust code may have a text of a file that differs: `include_str!`, or machine code that it loads.
+    fn may_be_included(&self, unit: &Path) -> bool {
+        has_ending(unit, &["rs"]) && self.changes.changed.iter().any(|path| !path.ends_with(".md"))
     }
 
     /// Whether a unit's own file differs, or one that the compiler read.

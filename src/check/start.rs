@@ -62,7 +62,8 @@ impl Start {
         rules.map_or(Ok(()), |rules| fix::refuse(&workspace.root, rules, request.cancel))?;
         let levels = all_levels(arguments, &workspace)?;
         let remote = || cache::remote::of_environment(arguments.offline);
-        let cache = tools::cache_of(arguments, &workspace.root).map(|cache| cache.shared(remote()));
+        let allowed: Vec<PathBuf> = arguments.allow_read.iter().map(|path| current.join(path)).collect();
+        let cache = tools::cache_of(arguments, &workspace.root).map(|cache| cache.shared(remote()).allowing(allowed));
         Ok(Self { current, kernels, architectures, workspace, levels, cache })
     }
 

@@ -44,6 +44,9 @@ pub(super) fn reached(workspace: &Workspace) -> Reached {
     Reached { files: search.files.into_iter().collect(), not_checked: search.not_checked.into_iter().collect() }
 }
 
+/// Words of texts with kernels: CUDA C++ and PTX.
+const KERNELS: [&str; 2] = ["__global__", ".entry"];
+
 /// A file to look through.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Visit {
@@ -116,7 +119,8 @@ impl Search<'_> {
             }
             return;
         };
-        if self.markers.iter().any(|marker| marker.find(&bytes).is_some()) {
+        let has_marker = self.markers.iter().any(|marker| marker.find(&bytes).is_some());
+        if has_marker || self.includes_kernel(&visit.path, &bytes) {
             match is_rust {
                 true => _ = self.files.insert((visit.path.clone(), visit.package)),
                 false => self.leave_out(&visit.path, Unchecked::OtherRustName),
@@ -125,6 +129,18 @@ impl Search<'_> {
         if visit.is_followed && links::may_have_some(&bytes, &self.names) {
             self.follow(visit, &bytes);
         }
+    }
+
+    /// Whether a file includes one with a kernel as text. What takes the text may be another file's, and have any name.
+    fn includes_kernel(&self, path: &Path, bytes: &[u8]) -> bool {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut named = links::texts(bytes).into_iter().map(|name| normalize(&folder.join(name)));
+        named.any(|included| {
+            places::asked_for(&included);
+            let text = self.workspace.may_read(&included).then(|| places::read(&included, MAX_SEARCHED_BYTES));
+            text.and_then(Result::ok)
+                .is_some_and(|text| KERNELS.iter().any(|word| memmem::find(&text, word.as_bytes()).is_some()))
+        })
     }
 
     fn follow(&mut self, visit: &Visit, bytes: &[u8]) {

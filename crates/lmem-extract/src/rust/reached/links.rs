@@ -57,6 +57,24 @@ pub(super) fn may_include(bytes: &[u8], names: &BTreeSet<String>) -> bool {
     })
 }
 
+/// The names of files that are included as text, where they are literals without escapes.
+pub(super) fn texts(bytes: &[u8]) -> Vec<&str> {
+    let end_of = |rest: &[u8]| rest.iter().position(|byte| *byte == b'"');
+    let mut found = Vec::new();
+    for word in ["include_str", "include_bytes"] {
+        for at in words_in(bytes, &memmem::Finder::new(word)) {
+            let rest = bytes[at + word.len()..].trim_ascii_start();
+            let Some(rest) = rest.strip_prefix(b"!").map(<[u8]>::trim_ascii_start) else { continue };
+            let Some((b'(' | b'[' | b'{', rest)) = rest.split_first() else { continue };
+            let rest = rest.trim_ascii_start();
+            let rest = rest.strip_prefix(b"r").unwrap_or(rest);
+            let Some(rest) = rest.trim_ascii_start().strip_prefix(b"\"") else { continue };
+            found.extend(end_of(rest).and_then(|end| std::str::from_utf8(&rest[..end]).ok()));
+        }
+    }
+    found
+}
+
 /// Whether `name {` follows the word `mod`.
 fn opens_body(rest: &[u8]) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';

@@ -38,6 +38,21 @@ fn code_in_folders_that_are_not_walked_is_checked() {
 }
 
 #[test]
+fn kernels_in_included_texts_are_checked_whatever_takes_them() {
+    let kernel = "extern \"C\" __global__ void f(float* a) { a[0] = 1; }\n";
+    for (path, text) in [
+        ("src/k.cuh", "fn f() { other::launch(include_str!(\"k.cuh\")); }"),
+        ("src/k.txt", "pub const S: &str = include_str! ( r\"k.txt\" );"),
+        ("kernels/k.inc", "pub use w::build; fn f() { build(include_bytes![\"../kernels/k.inc\"]); }"),
+    ] {
+        let found = of_package(&[("src/lib.rs", text), (path, kernel)]);
+        assert_eq!(units(&found).len(), 1, "{text}");
+        // A text without a kernel is no reason to look further.
+        assert_eq!(units(&of_package(&[("src/lib.rs", text), (path, "__device__ int f();\n")])).len(), 0, "{text}");
+    }
+}
+
+#[test]
 fn targets_of_a_manifest_are_read() {
     let code = code();
     for (path, target) in
