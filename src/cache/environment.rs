@@ -80,14 +80,23 @@ fn values(adding: &[&str], hashes: &Hashes) -> Vec<String> {
     };
     let set = adding.iter().chain(&VARIABLES).filter_map(|name| Some(format!("{name}={}", value(name)?)));
     let flags = adding.iter().filter_map(|name| value(name)).flat_map(|flags| host::words(&flags));
-    let of_flags = flags.filter_map(|word| match word {
-        Word::Host(path) => Some(path),
-        Word::Other(_) => None,
-    });
+    let (mut of_flags, mut files) = (Vec::new(), Vec::new());
+    for word in flags {
+        match word {
+            Word::Host(path) => of_flags.push(path),
+            Word::Other(word) => files.extend(files_of(&word).flat_map(|path| identity(&path, hashes))),
+        }
+    }
     let named = value("NVCC_CCBIN").into_iter().chain(of_flags);
     let found = HOST_COMPILERS.iter().filter_map(|name| process::on_path(name));
     let compilers = named.flat_map(|named| compilers_at(&named)).chain(found);
-    set.chain(compilers.flat_map(|path| identity(&path, hashes))).collect()
+    set.chain(files).chain(compilers.flat_map(|path| identity(&path, hashes))).collect()
+}
+
+/// The files that a flag names, whichever it is: lists of options for nvcc or the host compiler, `-optf f`, `-Xcompiler @f`, `-specs=f`.
+fn files_of(word: &str) -> impl Iterator<Item = PathBuf> {
+    let parts = word.split([',', '=']).map(|part| PathBuf::from(part.trim_start_matches('@')));
+    parts.filter(|path| lmem_base::places::is_regular(path))
 }
 
 /// The programs that nvcc may start where it is told of one, or of a folder with some.
@@ -148,6 +157,20 @@ impl Words {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn files_that_flags_name_are_found_in_any_form() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("f.txt");
+        fs_err::write(&file, "-DX").unwrap();
+        let name = file.display();
+        for word in
+            [format!("{name}"), format!("@{name}"), format!("-Xcompiler=-w,-specs={name}"), format!("-optf={name}")]
+        {
+            assert_eq!(super::files_of(&word).collect::<Vec<_>>(), [file.clone()], "{word}");
+        }
+        assert_eq!(super::files_of(&format!("-I{name},-DX={}", folder.path().display())).count(), 0);
+    }
+
     use super::*;
 
     #[test]

@@ -122,7 +122,7 @@ impl Sought {
         };
         let read: Vec<&PathBuf> = inputs.iter().filter(|path| path.is_file()).collect();
         let is_read = |path: &PathBuf| read.binary_search(&path).is_ok();
-        let mut texts = vec![(own.0, Arc::new(Names::of(own.1)))];
+        let mut texts = vec![(own.0.clone(), Arc::new(Names::of(own.1)))];
         for path in read.iter().filter(|path| !is_system(path)) {
             texts.push((folder_of(path, &unit.base), headers.names(path)?));
         }
@@ -159,8 +159,12 @@ impl Sought {
             }
         }
         let is_made = are_made(texts.iter().map(|(_, names)| &**names));
+        // The time of a file is part of its hash where its own text names it in one piece.
+        let is_elsewhere = texts.iter().skip(1).any(|(_, names)| names.has_own_time)
+            || arguments.iter().any(|argument| argument.contains(OWN_TIME))
+            || texts[0].1.has_own_time && !own.1.contains(OWN_TIME);
         match &unit.code {
-            // The hash of a file that names its time has it.
+            UnitCode::CudaFile { .. } if is_elsewhere => return None,
             UnitCode::CudaFile { file, .. } if texts[0].1.has_own_time => _ = by_text.insert(normalize(&file.path)),
             // NVRTC lists no files, and those that it reads are found by their names.
             UnitCode::CudaText { .. } if is_made || texts.iter().any(|(_, names)| names.has_time) => return None,

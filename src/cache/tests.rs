@@ -93,6 +93,18 @@ fn what_was_put_comes_back_while_dependencies_are_the_same() {
 }
 
 #[test]
+fn what_was_read_with_more_rights_is_no_answer_for_less() {
+    let workspace = workspace();
+    let unit = workspace.unit("int main_unit;", &[]);
+    let target = Target { toolkit: Arc::new(Toolkit::absent()), architecture: "sm_90".into() };
+    let key =
+        |allowed: &[&str]| workspace.cache().allowing(allowed.iter().map(PathBuf::from).collect()).key(&unit, &target);
+    assert_ne!(key(&[]), key(&["/outside"]));
+    assert_ne!(key(&["/other"]), key(&["/outside"]));
+    assert_eq!(key(&["/outside"]), key(&["/outside"]));
+}
+
+#[test]
 fn files_that_change_during_a_compilation_leave_no_entry() {
     let workspace = workspace();
     let before = SystemTime::now() - Duration::from_secs(60);

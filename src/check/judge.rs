@@ -23,7 +23,8 @@ use super::surroundings::Surroundings;
 use super::tally::{say_what_happened, summarize};
 use super::unit::UnitReport;
 use super::{
-    CheckError, Outcome, Talk, builds, error, failures, kernels, messages, not_analysed, only, parts, remarks, suppress,
+    CheckError, Outcome, Talk, builds, called_elsewhere, error, failures, kernels, messages, not_analysed, only, parts,
+    remarks, suppress,
 };
 use crate::cli::CheckArgs;
 use crate::report;
@@ -130,6 +131,7 @@ impl<'a> Compiled<'a> {
         if self.partition.is_none() && !self.interrupted {
             let parts = parts::in_no_unit(&workspace.included, &self.extraction.as_texts, jobs, reports);
             remarks.extend(not_analysed::not_checked(&parts, workspace));
+            remarks.extend(not_analysed::not_checked(&called_elsewhere::defining(jobs, reports), workspace));
         }
         self.reached = since.map(|since| since.keep_changed(jobs, reports)).unwrap_or_default();
         say_what_happened(jobs, reports, talk);

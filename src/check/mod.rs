@@ -4,6 +4,7 @@ mod allowing;
 mod artifacts;
 mod budgets;
 mod builds;
+mod called_elsewhere;
 mod early;
 mod error;
 mod examine;

@@ -86,6 +86,8 @@ pub struct Since {
     /// The staged files, if they are checked in place of the working tree.
     staged: Option<Revision>,
     changes: Changes,
+    /// The revision has symbolic links.
+    has_links: bool,
     /// There is no commit yet.
     is_first: bool,
     /// All kernels are compared, and not only findings.
@@ -140,6 +142,7 @@ impl Since {
             old: revision(&checkouts[0]),
             staged: checkouts.get(1).map(revision),
             changes,
+            has_links: files.iter().any(TreeEntry::is_link),
             is_first,
             compares_kernels,
             current,
@@ -187,7 +190,7 @@ impl Since {
 
     /// Whether the change may affect any unit. Its list of files that were read does not tell: a new file is found before
     /// those, or answers `__has_include`; without a deleted one, the compiler finds another of the same name; and a link
-    /// leads elsewhere. What does not change in the end is in the cache, so that this costs little.
+    /// leads elsewhere, or has what differs under another name. What does not change in the end is in the cache, so that this costs little.
     fn is_everywhere(&self) -> bool {
         let Changes { changed, added, deleted, redirected, .. } = &self.changes;
         let decides = |path: &String| is_setting(path) || path.ends_with(".rs");
@@ -196,6 +199,7 @@ impl Since {
             || changed.iter().any(decides)
             || added.iter().chain(deleted).any(may_be_sought)
             || !redirected.is_empty()
+            || self.has_links && changed.iter().any(may_be_sought)
     }
 
     /// Whether a file of the run differs from that of the revision; files that git does not have are assumed to.

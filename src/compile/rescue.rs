@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use cuda_toolkit::Library;
 use walkdir::{DirEntry, WalkDir};
 
+use lmem_base::mangling::demangle;
 use lmem_project::config::nvcc_flags::is_safe_path;
 use lmem_unit::{CompilerMessage, MessageKind};
 
@@ -86,6 +87,10 @@ fn is_searched(entry: &DirEntry) -> bool {
     entry.depth() == 0 || !skipped
 }
 
+/// What stands around the name in the note of a file that calls a function of another one.
+const CALLS: &str = "the file calls ";
+const ELSEWHERE: &str = " of another one";
+
 /// A change that may help after these messages; `None` if none is known, or it was tried already.
 pub fn rescue(messages: &[CompilerMessage], source: &Path, headers: &HeaderIndex, tried: &[String]) -> Option<Rescue> {
     messages
@@ -110,8 +115,12 @@ fn one(text: &str, source: &Path, headers: &HeaderIndex) -> Option<Rescue> {
     if text.contains("--extended-lambda") || text.contains("--expt-extended-lambda") {
         return flag("--extended-lambda", "a kernel is given a device lambda");
     }
-    if text.starts_with("Unresolved extern function") || text.starts_with("Unresolved extern variable") {
-        return flag("-rdc=true", "the file calls a function of another one");
+    if let Some(name) = text.strip_prefix("Unresolved extern function") {
+        let name = demangle(name.trim().trim_matches(['\'', '`', '"']));
+        return flag("-rdc=true", &format!("{CALLS}`{name}`{ELSEWHERE}"));
+    }
+    if text.starts_with("Unresolved extern variable") {
+        return flag("-rdc=true", "the file uses a variable of another one");
     }
     if text.contains("requires separate compilation mode") {
         return flag("-rdc=true", "a kernel launches kernels");
@@ -120,6 +129,12 @@ fn one(text: &str, source: &Path, headers: &HeaderIndex) -> Option<Rescue> {
         return flag("-allow-unsupported-compiler", "this nvcc does not know the host compiler");
     }
     required_architecture(text)
+}
+
+/// The function of another file that a file calls, by the note of the rescue that made the call possible.
+pub fn called_elsewhere(note: &str) -> Option<&str> {
+    let (_, name) = note.split_once(CALLS)?;
+    name.strip_suffix(ELSEWHERE).map(|name| name.trim_matches('`'))
 }
 
 /// A change that warnings of a successful compilation ask for: without it, another program was compiled than any build has.
@@ -172,6 +187,15 @@ mod tests {
     fn error(text: &str) -> CompilerMessage {
         let (compiler, text) = ("nvcc".to_string(), text.to_string());
         CompilerMessage { kind: MessageKind::Error, compiler, number: None, text, place: None, column: None }
+    }
+
+    #[test]
+    fn a_function_of_another_file_is_named() {
+        let found =
+            one("Unresolved extern function '_Z3badPKiPii'", Path::new("a.cu"), &HeaderIndex::new(Path::new("/none")));
+        let Some(Rescue::Flags { flags, note }) = found else { panic!("{found:?}") };
+        assert_eq!((flags, called_elsewhere(&note)), (vec!["-rdc=true".to_string()], Some("bad")));
+        assert_eq!(called_elsewhere("`-rdc=true` was added: a kernel launches kernels"), None);
     }
 
     #[test]

@@ -41,6 +41,13 @@ pub struct TreeEntry {
     pub submodule: String,
 }
 
+impl TreeEntry {
+    /// Whether it is a symbolic link.
+    pub fn is_link(&self) -> bool {
+        self.mode == LINK
+    }
+}
+
 /// The mode of a submodule, whose id is a commit of another repository.
 const SUBMODULE: &str = "160000";
 const LINK: &str = "120000";

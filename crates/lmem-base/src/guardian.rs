@@ -200,6 +200,19 @@ impl Replacement {
         self.as_file().set_permissions(Permissions::from_mode(found.mode() & !SET_ID & 0o7777))
     }
 
+    /// Takes over the extended attributes of the file that is replaced, as far as the system lets users set them: access lists and labels are
+    /// some. Behind [`take_after`](Self::take_after), as an access list is more than the permissions.
+    pub fn take_attributes_of(&self, path: &Path) {
+        let mut names = vec![0_u8; MAX_ATTRIBUTES];
+        let Ok(length) = rustix::fs::llistxattr(path, &mut names) else { return };
+        let mut value = vec![0_u8; MAX_ATTRIBUTES];
+        for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+            if let Ok(length) = rustix::fs::lgetxattr(path, name, &mut value) {
+                _ = rustix::fs::fsetxattr(self.as_file(), name, &value[..length], rustix::fs::XattrFlags::empty());
+            }
+        }
+    }
+
     /// Puts the file in its place.
     ///
     /// # Errors
@@ -208,6 +221,9 @@ impl Replacement {
         self.file.persist(path).map(drop).map_err(|error| error.error)
     }
 }
+
+/// Bytes of the names of extended attributes, and of a value; Linux has no larger ones.
+const MAX_ATTRIBUTES: usize = 1 << 16;
 
 fn remove_folder(path: &Path) {
     for attempt in 1..=ATTEMPTS {

@@ -603,7 +603,7 @@ fn accept(
         }
         Takes::Machine => {
             let reason = "it is handed over as machine code, and is text".to_string();
-            return Some(Outcome::Unresolved(Unresolved {
+            return Some(Outcome::Beyond(Unresolved {
                 span: folder.span(call.file, &arguments[call.sink.text]),
                 reason,
             }));
@@ -668,7 +668,7 @@ fn refuse(
         FailureKind::Machine(..) => is_loaded,
         FailureKind::Elsewhere | FailureKind::Built(_) => true,
         FailureKind::Name | FailureKind::Parameter(..) => is_image,
-        FailureKind::Made | FailureKind::TooLarge | FailureKind::Beyond => false,
+        FailureKind::Made | FailureKind::Binary | FailureKind::TooLarge | FailureKind::Beyond => false,
     };
     folder.reach_all(call.file, call.call.arguments.clone(), !is_said_elsewhere);
     for step in &way.0 {
@@ -693,6 +693,8 @@ fn refuse(
         FailureKind::Elsewhere => None,
         FailureKind::TooLarge => Some(Outcome::TooLarge(unresolved)),
         FailureKind::Beyond => Some(Outcome::Beyond(unresolved)),
+        // Machine code that cannot be read, or is packed, has kernels that nobody checks.
+        FailureKind::Binary if call.sink.takes == Takes::Machine => Some(Outcome::Beyond(unresolved)),
         FailureKind::Built(built) => {
             let options = driver_options_of(folder, call, arguments);
             Some(Outcome::Built { built, options, unresolved })

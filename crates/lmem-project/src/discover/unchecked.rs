@@ -40,6 +40,8 @@ pub enum Unchecked {
     Debug,
     /// A `.cu` file is taken for a part of others, and no unit that was compiled has code of it.
     InNoUnit,
+    /// It defines device functions that other files call, and is compiled as if none did.
+    CalledElsewhere,
 }
 
 impl Unchecked {
@@ -62,6 +64,9 @@ impl Unchecked {
             Self::Unfollowed => "Rust code that includes files, and not all of them are known",
             Self::Debug => "compiled for debugging, which the settings or comments allow",
             Self::InNoUnit => "part of other sources by their text, and of none as they are compiled",
+            Self::CalledElsewhere => {
+                "a source whose device functions others call, compiled without `-rdc=true`, which drops them"
+            }
         }
     }
 
@@ -72,6 +77,7 @@ impl Unchecked {
             Self::Submodule => "name its folder to check it, or leave it out with `exclude`",
             Self::LeadsNowhere | Self::Unreadable | Self::Special => "mend it, or leave it out with `exclude`",
             Self::LeadsToOtherKind => "put the file in the place of the link, or leave it out with `exclude`",
+            Self::CalledElsewhere => "add `-rdc=true` to `nvcc-flags`, or capture the build's flags with `--capture`",
             Self::Debug => "take `-G` from its flags, or leave it out with `exclude`",
             Self::Hidden | Self::BuildOutput | Self::InNoUnit => "name it to check it, or leave it out with `exclude`",
             Self::OtherName => "give it a name that ends with `.cu`, or leave it out with `exclude`",

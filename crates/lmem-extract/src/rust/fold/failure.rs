@@ -22,6 +22,8 @@ pub(crate) enum FailureKind {
     Name,
     /// The text is computed at run time, or it cannot be read.
     Made,
+    /// The text is a file that is no text.
+    Binary,
     /// The text is known, and larger than what is put together.
     TooLarge,
     /// The text may be constant, and is behind more than is followed.

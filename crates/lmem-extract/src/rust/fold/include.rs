@@ -44,26 +44,29 @@ impl Folder<'_, '_> {
     /// # Errors
     /// The file does not exist, or must not be read.
     pub fn file(&mut self, path: &Path, written: &str, place: Option<Span>) -> Result<Folded, Failure> {
-        let included = self.read(path, written).map_err(Failure::made)?;
+        let included = self.read(path, written)?;
         let files = BTreeSet::from([included.path.clone()]);
         Ok(Folded { text: MappedText::from_file(&included), origin: Some(Origin::File(included, place)), files })
     }
 
-    fn read(&mut self, path: &Path, written: &str) -> Result<Arc<SourceFile>, String> {
+    fn read(&mut self, path: &Path, written: &str) -> Result<Arc<SourceFile>, Failure> {
         if let Some(file) = self.included.get(path) {
             return Ok(Arc::clone(file));
         }
         places::asked_for(path);
         if !path.exists() {
-            return Err(format!("it includes `{written}`, which does not exist"));
+            return Err(Failure::made(format!("it includes `{written}`, which does not exist")));
         }
         if !self.code.workspace.may_read(path) {
-            return Err(format!("it includes `{written}`, which lies outside of the workspace or is no file"));
+            return Err(Failure::made(format!(
+                "it includes `{written}`, which lies outside of the workspace or is no file"
+            )));
         }
         let file = SourceFile::read(path, &self.code.workspace.root)
-            .map_err(|error| format!("it includes `{written}`: {error}"))?;
+            .map_err(|error| Failure::made(format!("it includes `{written}`: {error}")))?;
         if !file.is_utf8() {
-            return Err(format!("it includes `{written}`, which is not UTF-8"));
+            let reason = format!("it includes `{written}`, which is not UTF-8");
+            return Err(Failure { reason, kind: FailureKind::Binary });
         }
         self.included.insert(path.to_path_buf(), Arc::clone(&file));
         Ok(file)
