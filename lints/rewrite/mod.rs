@@ -12,6 +12,7 @@ pub mod constant_tables;
 pub mod devirtualize;
 mod edits;
 pub mod facts;
+pub mod index_table;
 pub mod inline;
 pub mod insertion;
 pub mod launch_bounds;
