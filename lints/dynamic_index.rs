@@ -50,6 +50,9 @@
 //! A table becomes `const` only if each mention of its name in the unit reads an element in device code. One with external
 //! linkage may be written by another file, so the programmer must judge.
 //!
+//! Elements are copied in place of exchanging pointers only if nothing else leads to the buffers, and a loop before the
+//! exchange writes all of the next buffer before it reads any.
+//!
 //! Flags become the bits of an integer only if every use is an element that is read or assigned; each index is evaluated
 //! where and as often as before.
 //!
@@ -82,7 +85,7 @@ use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_lo
 use crate::large_array::{IN_PIECES, exceeds_registers};
 use crate::rewrite::select::{FORMS, worth::SELECT_ELEMENTS};
 use crate::rewrite::{
-    bits, component, index_table, insertion, ring_order, select, shared, static_table, unroll, untried,
+    bits, component, exchange, index_table, insertion, ring_order, select, shared, static_table, unroll, untried,
 };
 
 pub(crate) static LINT: Lint = Lint {
@@ -145,7 +148,8 @@ fn exchanged<'o>(object: &StackObject, own: impl Iterator<Item = &'o Access>) ->
         finding.access(object, access, in_loop("the pointer is to this or to another variable", object, access));
     Some(
         finding
-            .help("name the variable: copy elements in place of exchanging pointers, or unroll the loop by two rounds"),
+            .help("name the variable: copy elements in place of exchanging pointers, or unroll the loop by two rounds")
+            .suggest(exchange::suggestion(object)),
     )
 }
 

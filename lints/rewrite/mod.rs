@@ -11,6 +11,7 @@ pub mod component;
 pub mod constant_tables;
 pub mod devirtualize;
 mod edits;
+pub mod exchange;
 pub mod facts;
 pub mod index_table;
 pub mod inline;
