@@ -48,7 +48,8 @@
 //! beyond the array, which was undefined.
 //!
 //! A table becomes `const` only if each mention of its name in the unit reads an element in device code. One with external
-//! linkage may be written by another file, so the programmer must judge.
+//! linkage may be written by another file, and any by a file that includes its own: the programmer must judge, unless the
+//! file has a `main`.
 //!
 //! Elements are copied in place of exchanging pointers only if nothing else leads to the buffers, and a loop before the
 //! exchange writes all of the next buffer before it reads any.

@@ -15,7 +15,7 @@ use lmem_base::gpu::MAX_REGISTERS;
 use lmem_base::mangling::demangle;
 use lmem_frame::{Access, Address, StackObject};
 
-use self::table::{Table, tables};
+use self::table::{Reach, Table, tables};
 use super::Rewrite;
 use super::facts::sites::functions_named;
 use super::unroll::Unrolled;
@@ -56,7 +56,8 @@ struct Found<'a> {
     tree: &'a Rc<SyntaxTree>,
     all: Vec<Table<'a>>,
     tables: BTreeSet<usize>,
-    loops: Vec<ForLoop>,
+    /// Each with the number of its table.
+    loops: Vec<(usize, ForLoop)>,
     /// The functions that read them.
     functions: Vec<Node<'a>>,
 }
@@ -92,8 +93,8 @@ impl<'a> Found<'a> {
                 self.functions.push(function);
             }
             for found in walked.into_iter().flatten() {
-                if !self.loops.iter().any(|known| known.is_same(&found)) {
-                    self.loops.push(found);
+                if !self.loops.iter().any(|(table, known)| *table == number && known.is_same(&found)) {
+                    self.loops.push((number, found));
                 }
             }
         }
@@ -101,10 +102,10 @@ impl<'a> Found<'a> {
 
     /// Tables that the same loops go through, though they index nothing: once the loops are unrolled, their values are
     /// constants too.
-    fn beside(&self, object: &StackObject<'a>) -> Vec<usize> {
+    fn beside(&self, object: &StackObject<'a>, loops: &[ForLoop]) -> Vec<usize> {
         let tree = self.tree;
         let is_walked = |function: Node<'a>, table: &Table<'a>| {
-            let is_of_loops = |found: ForLoop| self.loops.iter().any(|known| known.is_same(&found));
+            let is_of_loops = |found: ForLoop| loops.iter().any(|known| known.is_same(&found));
             let mut uses = uses(tree, function, table).into_iter().peekable();
             uses.peek().is_some()
                 && uses.all(|used| {
@@ -120,48 +121,85 @@ impl<'a> Found<'a> {
     }
 
     fn suggestion(self, cx: &LintContext<'_>, object: &StackObject<'a>) -> Option<Suggestion> {
-        if self.tables.is_empty() || self.tables.len() > MOST_TABLES {
-            return None;
+        let mut constant = self.constant(cx)?;
+        let loops = self.loops_over(&constant.kept);
+        for number in self.beside(object, &loops) {
+            constant.add(cx, &self.all[number]);
         }
-        let mut declared: Vec<(&str, Edit)> = Vec::new();
-        let mut is_internal = true;
-        for table in self.tables.iter().map(|number| &self.all[*number]).filter(|table| !table.is_constant) {
-            declared.push((table.name(), table.constant(cx.unit)?));
-            is_internal &= table.is_internal;
-        }
-        for table in self.beside(object).into_iter().map(|number| &self.all[number]) {
-            let edit = table.constant(cx.unit).filter(|_| declared.len() < MOST_TABLES);
-            if let Some(edit) = edit {
-                declared.push((table.name(), edit));
-                is_internal &= table.is_internal;
+        let names: Vec<&str> = match constant.declared.is_empty() {
+            true => constant.kept.iter().map(|number| self.all[*number].name()).collect(),
+            false => constant.declared.iter().map(|(name, _)| *name).collect(),
+        };
+        let Constant { declared, reach, .. } = constant;
+        let title = title(&names, !declared.is_empty(), reach, loops.len());
+        let is_within_kernel = declared.is_empty() && loops.iter().all(ForLoop::is_within_kernel);
+        let unrolled = loops.iter().filter_map(ForLoop::unroll);
+        let edits: Vec<Edit> = declared.into_iter().map(|(_, edit)| edit).chain(unrolled).collect();
+        let applicability = match reach {
+            Reach::Own => Applicability::MachineApplicable,
+            Reach::Including | Reach::All => Applicability::MaybeIncorrect,
+        };
+        let rounds = loops.iter().filter_map(|found| found.rounds).max();
+        let is_edited = !edits.is_empty();
+        let rewrite = Rewrite::new(applicability, edits).rounds(rounds).within_kernel(is_within_kernel);
+        is_edited.then(|| with_other_loops(object, rewrite))?.map(|rewrite| rewrite.suggestion(title))
+    }
+
+    /// The tables that are constant, or may be declared so. One that is not leaves its indices in memory, which the others may
+    /// do without.
+    fn constant(&self, cx: &LintContext<'_>) -> Option<Constant<'a>> {
+        let mut constant = Constant { declared: Vec::new(), reach: Reach::Own, kept: BTreeSet::new() };
+        for number in &self.tables {
+            let table = &self.all[*number];
+            if table.is_constant || constant.add(cx, table) {
+                constant.kept.insert(*number);
             }
         }
-        let names: Vec<&str> = match declared.is_empty() {
-            true => self.tables.iter().map(|number| self.all[*number].name()).collect(),
-            false => declared.iter().map(|(name, _)| *name).collect(),
-        };
-        let title = title(&names, !declared.is_empty(), is_internal, self.loops.len());
-        let is_within_kernel = declared.is_empty() && self.loops.iter().all(ForLoop::is_within_kernel);
-        let unrolled = self.loops.iter().filter_map(ForLoop::unroll);
-        let edits: Vec<Edit> = declared.into_iter().map(|(_, edit)| edit).chain(unrolled).collect();
-        if edits.is_empty() {
-            return None;
+        (1..=MOST_TABLES).contains(&constant.kept.len()).then_some(constant)
+    }
+
+    /// The loops over some of the tables.
+    fn loops_over(&self, tables: &BTreeSet<usize>) -> Vec<ForLoop> {
+        let mut loops: Vec<ForLoop> = Vec::new();
+        for (_, found) in self.loops.iter().filter(|(table, _)| tables.contains(table)) {
+            if !loops.iter().any(|known| known.is_same(found)) {
+                loops.push(found.clone());
+            }
         }
-        let applicability = if is_internal { Applicability::MachineApplicable } else { Applicability::MaybeIncorrect };
-        let rounds = self.loops.iter().filter_map(|found| found.rounds).max();
-        let rewrite = Rewrite::new(applicability, edits).rounds(rounds).within_kernel(is_within_kernel);
-        // Other loops over the array keep it in memory, too.
-        let is_walked = |access: &Access| matches!(access.address, Address::Induction(_));
-        let others = object.accesses.iter().any(is_walked).then(|| Unrolled::of_accesses(object, is_walked)).flatten();
-        let rewrite = match others {
-            Some(others) => rewrite.and(others.rewrite)?,
-            None => rewrite,
-        };
-        Some(rewrite.suggestion(title))
+        loops
     }
 }
 
-fn title(names: &[&str], is_declared: bool, is_internal: bool, loops: usize) -> String {
+/// Tables that are declared `const`, by name.
+struct Constant<'a> {
+    declared: Vec<(&'a str, Edit)>,
+    /// Which files may name one of them.
+    reach: Reach,
+    /// The numbers of the tables that are constant then.
+    kept: BTreeSet<usize>,
+}
+
+impl<'a> Constant<'a> {
+    /// Declares a table `const`, if that changes nothing.
+    fn add(&mut self, cx: &LintContext<'_>, table: &Table<'a>) -> bool {
+        let Some(edit) = table.constant(cx.unit).filter(|_| self.declared.len() < MOST_TABLES) else { return false };
+        self.declared.push((table.name(), edit));
+        self.reach = self.reach.max(table.reach);
+        true
+    }
+}
+
+/// The rewrite with the other loops over the array, which keep it in memory, too.
+fn with_other_loops(object: &StackObject, rewrite: Rewrite) -> Option<Rewrite> {
+    let is_walked = |access: &Access| matches!(access.address, Address::Induction(_));
+    let others = object.accesses.iter().any(is_walked).then(|| Unrolled::of_accesses(object, is_walked)).flatten();
+    match others {
+        Some(others) => rewrite.and(others.rewrite),
+        None => Some(rewrite),
+    }
+}
+
+fn title(names: &[&str], is_declared: bool, reach: Reach, loops: usize) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     let list = match quoted.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
@@ -169,9 +207,10 @@ fn title(names: &[&str], is_declared: bool, is_internal: bool, loops: usize) -> 
     };
     let them = if names.len() > 1 { "them" } else { "it" };
     let over = if loops > 1 { "the loops over" } else { "the loop over" };
-    let reserve = match is_internal {
-        true => format!("nothing writes {them}"),
-        false => format!("if no other file writes {them}"),
+    let reserve = match reach {
+        Reach::Own => format!("nothing writes {them}"),
+        Reach::Including => format!("nothing in this file writes {them}"),
+        Reach::All => format!("if no other file writes {them}"),
     };
     match (is_declared, loops) {
         (false, _) => format!("unroll {over} {list} (constant trip count)"),

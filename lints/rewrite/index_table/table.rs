@@ -14,6 +14,7 @@ use lmem_unit::UnitCode;
 use crate::framework::UnitContext;
 use crate::rewrite::facts::linkage::{is_of_host, is_unnamed_namespace};
 use crate::rewrite::facts::number::is_number_type;
+use crate::rewrite::facts::sites::functions_named;
 use crate::rewrite::facts::taken::{has_operators, may_keep_references, stays_alone};
 
 /// What asks for the type of an element, which `const` changes.
@@ -32,8 +33,18 @@ pub struct Table<'t> {
     pub dimensions: usize,
     /// Whether the compiler knows that nothing writes it.
     pub is_constant: bool,
-    /// Whether no other file can name it.
-    pub is_internal: bool,
+    /// What other files may do with it.
+    pub reach: Reach,
+}
+
+/// Which files may name a table, from the fewest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// Its own: it has internal linkage, and the file is a program, which no other one includes.
+    Own,
+    /// Files that include its own.
+    Including,
+    All,
 }
 
 /// All tables of numbers of a text.
@@ -78,7 +89,11 @@ impl<'t> Table<'t> {
             type_node,
             dimensions,
             is_constant: has("const") || has("constexpr"),
-            is_internal: has("static") || statement.ancestors().any(|around| is_unnamed_namespace(tree, around)),
+            reach: match has("static") || statement.ancestors().any(|around| is_unnamed_namespace(tree, around)) {
+                true if functions_named(tree, "main").is_empty() => Reach::Including,
+                true => Reach::Own,
+                false => Reach::All,
+            },
         })
     }
 
@@ -100,7 +115,7 @@ impl<'t> Table<'t> {
 
     /// The edit that adds `const`; `None` unless each mention reads an element in device code.
     pub fn constant(&self, unit: &UnitContext<'_>) -> Option<Edit> {
-        let is_kept = self.is_own(unit) && (self.is_internal || !unit.is_relocatable()) && self.is_read_only();
+        let is_kept = self.is_own(unit) && (self.reach != Reach::All || !unit.is_relocatable()) && self.is_read_only();
         is_kept.then(|| self.tree.insertion(self.type_node.start_byte(), "const "))?
     }
 
@@ -226,6 +241,17 @@ mod tests {
         }
         let with_macro = "#define STEP(k) do { s += w[perm[k]]; } while (0)\n__global__ void k(int* p, int n) { int w[4], s = 0; for (int i = 0; i < 4; ++i) { STEP(i); } p[0] = s; }\n";
         assert!(is_read_only(&format!("{TABLE}// perm is a table\n{with_macro}")));
+    }
+
+    #[test]
+    fn only_programs_are_included_by_no_other_file() {
+        let reach = |text: &str| tables(&SyntaxTree::example("a.cu", text)).first().map(|table| table.reach);
+        let main = "int main() { return 0; }\n";
+        assert_eq!(reach(TABLE), Some(Reach::All));
+        assert_eq!(reach(&format!("{TABLE}{main}")), Some(Reach::All));
+        assert_eq!(reach(&format!("static {TABLE}")), Some(Reach::Including));
+        assert_eq!(reach(&format!("static {TABLE}{main}")), Some(Reach::Own));
+        assert_eq!(reach(&format!("namespace {{ namespace n {{ {TABLE} }} }}\n{main}")), Some(Reach::Own));
     }
 
     #[test]
