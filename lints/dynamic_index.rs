@@ -144,7 +144,7 @@ fn exchanged<'o>(object: &StackObject, own: impl Iterator<Item = &'o Access>) ->
     let is_plain = object.escapes().is_empty() && object.accesses.iter().all(|it| !it.is_computed() && !it.is_volatile);
     let through = own.filter(|access| is_plain && access.choice.len() > 1);
     let access = through.max_by_key(|access| (access.loop_depth, access.count))?;
-    let finding = in_local_memory(object, Some(access), "reached through a pointer chosen at run time");
+    let finding = in_local_memory(object, Some(access), "reached through a pointer to one of several variables");
     let finding =
         finding.access(object, access, in_loop("the pointer is to this or to another variable", object, access));
     Some(
