@@ -276,7 +276,9 @@ fn uses<'t>(tree: &'t SyntaxTree, function: Node<'t>, table: &Table<'t>) -> Vec<
         let body = name
             .and_then(|name| body_of(tree, name))
             .filter(|body| !function.byte_range().contains(&body.start_byte()));
-        body.is_some_and(|body| table.mentions(body).next().is_some())
+        // A call whose value is dropped gives no index.
+        let is_value = call.node().parent().is_some_and(|around| around.kind() != Kind::ExpressionStatement);
+        is_value && body.is_some_and(|body| table.mentions(body).next().is_some())
     });
     found.extend(calls.map(|call| Use {
         offset: call.node().start_byte(),
