@@ -12,6 +12,8 @@
 //! - Flags (`bool seen[64]`): keep them as the bits of an integer.
 //! - An array that is only read with such an index stays in the cache: selects of more than 8 elements are slower
 //!   there.
+//! - An index from a table of constants, `state[perm[i]]`: declare the table `const`, so that the compiler knows its values,
+//!   and unroll the loop over it.
 //! - Two buffers whose pointers a loop exchanges: copy the elements, or write two rounds of the loop, so that each access
 //!   names its buffer.
 //! - Uniform index: shared memory, or no change where arithmetic hides the cost. From 8 elements up, a chain of selects
@@ -45,6 +47,13 @@
 //! evaluates comparisons, moves and stores as often as before and in the same order. It differs only if the loop began
 //! beyond the array, which was undefined.
 //!
+//! A table becomes `const` only if each mention of its name in the unit reads an element in device code. One with external
+//! linkage may be written by another file, and any by a file that includes its own: the programmer must judge, unless the
+//! file has a `main`.
+//!
+//! Elements are copied in place of exchanging pointers only if nothing else leads to the buffers, and a loop before the
+//! exchange writes all of the next buffer before it reads any.
+//!
 //! Flags become the bits of an integer only if every use is an element that is read or assigned; each index is evaluated
 //! where and as often as before.
 //!
@@ -76,7 +85,9 @@ use nv_code::dataflow::Provenance;
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
 use crate::large_array::{IN_PIECES, exceeds_registers};
 use crate::rewrite::select::{FORMS, worth::SELECT_ELEMENTS};
-use crate::rewrite::{bits, component, insertion, ring_order, select, shared, static_table, unroll, untried};
+use crate::rewrite::{
+    bits, component, exchange, index_table, insertion, ring_order, select, shared, static_table, unroll, untried,
+};
 
 pub(crate) static LINT: Lint = Lint {
     name: "dynamic_index",
@@ -106,7 +117,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let finding = in_order.fold(finding, |finding, suggestion| finding.suggest(Some(suggestion)));
     // If variables share memory, the machine code does not tell which of them is constant.
     let finding = finding.suggest(static_table::suggestion(object)).suggest(component::suggestion(object));
-    let finding = finding.suggest(unroll::suggestion_for_walks(object));
+    let finding = finding.suggest(index_table::suggestion(cx, object)).suggest(unroll::suggestion_for_walks(object));
     let finding =
         FORMS.iter().fold(finding.suggest(shared), |finding, form| finding.suggest(select::suggestion(object, *form)));
     Some(finding.suggest(of_some_block).or_untried(|| untried::reason(cx, object)))
@@ -133,12 +144,13 @@ fn exchanged<'o>(object: &StackObject, own: impl Iterator<Item = &'o Access>) ->
     let is_plain = object.escapes().is_empty() && object.accesses.iter().all(|it| !it.is_computed() && !it.is_volatile);
     let through = own.filter(|access| is_plain && access.choice.len() > 1);
     let access = through.max_by_key(|access| (access.loop_depth, access.count))?;
-    let finding = in_local_memory(object, Some(access), "reached through a pointer chosen at run time");
+    let finding = in_local_memory(object, Some(access), "reached through a pointer to one of several variables");
     let finding =
         finding.access(object, access, in_loop("the pointer is to this or to another variable", object, access));
     Some(
         finding
-            .help("name the variable: copy elements in place of exchanging pointers, or unroll the loop by two rounds"),
+            .help("name the variable: copy elements in place of exchanging pointers, or unroll the loop by two rounds")
+            .suggest(exchange::suggestion(object)),
     )
 }
 

@@ -34,7 +34,8 @@
 //! each round accesses the element of its number, or has no effect: then a round beyond the array was
 //! undefined. A loop that looks for an end, or counts what does not fit, has such rounds, unless the text before it shows
 //! that the bound is not beyond the array: `min(n, 16)`, a `return` for larger ones, an earlier loop that accesses an
-//! element in each round. A condition on a sum of thread indices and
+//! element in each round. A bound in constant memory cannot change in a kernel, and neither can a method's that gives a member
+//! of an object that the loop does not name. A condition on a sum of thread indices and
 //! multiples of the counter counts as a bound if the sum rises and cannot overflow. Where the counter is used behind the
 //! loop, where the bound changes in it, or where the body counts, the extent is a second condition. Where the start is
 //! no constant, but the index of the first round is, a second counter has that condition. A flag replaces `break`

@@ -560,6 +560,10 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
                 (estimated, _) => estimated,
             },
         };
+        let is_by_hand = candidate.suggestion.applicability == Applicability::HasPlaceholders;
+        if is_by_hand && measured.is_none() && compare::is_too_little_by_hand(before, edited, speedup, terms) {
+            return Err(Fault::Doubtful);
+        }
         if let Some(fault) = compare::swells(before, edited, speedup).filter(|_| measured.is_none()) {
             return Err(fault);
         }

@@ -4,6 +4,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Member, Node};
 use cuda_syntax::tree::is_callee;
 
+use super::number::is_number;
 use super::purity::{is_pure_call, takes_values};
 
 /// Whether the value of an element, or of its member, is certainly read or written where the element is named. `&a[i]`,
@@ -20,8 +21,14 @@ pub fn is_accessed(tree: &SyntaxTree, element: Node<'_>) -> bool {
                 if !member.is_of_object() {
                     return true;
                 }
-                if is_callee(parent) || !member.name().is_some_and(|name| is_scalar_member(tree, tree.slice(name))) {
+                let name = member.name().map_or("", |name| tree.slice(name));
+                if is_callee(parent) {
                     return false;
+                }
+                if !is_scalar_member(tree, name) {
+                    let Some(whole) = element_of_member(tree, parent, name) else { return false };
+                    node = whole;
+                    continue;
                 }
             }
             _ => return is_value(tree, parent, node),
@@ -29,6 +36,23 @@ pub fn is_accessed(tree: &SyntaxTree, element: Node<'_>) -> bool {
         node = parent;
     }
     false
+}
+
+/// `k[s].v[d]`, for a member that is an array of numbers with as many dimensions as there are subscripts.
+fn element_of_member<'t>(tree: &SyntaxTree, path: Node<'t>, name: &str) -> Option<Node<'t>> {
+    let mut declarators = tree.nodes_of(&[Kind::FieldDeclaration]).flat_map(|member| member.fields(Field::Declarator));
+    let is_it = |declarator: &Node<'_>| tree.slice(declarator.declared_name()) == name;
+    let only = declarators.by_ref().find(is_it).filter(|_| !declarators.any(|other| is_it(&other)))?;
+    let mut declared = only;
+    let mut whole = path;
+    while declared.kind() == Kind::ArrayDeclarator {
+        declared = declared.field(Field::Declarator)?;
+        let is_subscript =
+            |it: &Node<'_>| it.kind() == Kind::SubscriptExpression && it.field(Field::Argument) == Some(whole);
+        whole = whole.parent().filter(is_subscript)?;
+    }
+    let is_element = declared.kind() == Kind::FieldIdentifier && whole != path;
+    (is_element && is_number(tree, whole)).then_some(whole)
 }
 
 /// Whether an expression is used as a value, or assigned.

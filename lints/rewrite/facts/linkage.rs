@@ -51,7 +51,7 @@ fn is_specialization(tree: &SyntaxTree, template: Node<'_>) -> bool {
     head.strip_prefix('<').is_some_and(|inner| inner.trim_start().starts_with('>'))
 }
 
-fn is_unnamed_namespace(tree: &SyntaxTree, node: Node<'_>) -> bool {
+pub fn is_unnamed_namespace(tree: &SyntaxTree, node: Node<'_>) -> bool {
     let inner = tree.slice(node).strip_prefix("namespace");
     inner.is_some_and(|inner| inner.trim_start().starts_with('{'))
 }

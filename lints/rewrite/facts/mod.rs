@@ -6,6 +6,7 @@ pub mod classes;
 pub mod constness;
 pub mod destruction;
 pub mod evaluation;
+pub mod getter;
 pub mod integers;
 pub mod linkage;
 pub mod named_type;

@@ -32,13 +32,14 @@ const PURE: [&str; 22] = [
 ];
 
 /// Name prefixes of further such functions.
-const PURE_PREFIXES: [&str; 24] = [
+const PURE_PREFIXES: [&str; 25] = [
     "make_",
     "__popc",
     "__clz",
     "__ffs",
     "__brev",
     "__byte_perm",
+    "__funnelshift_",
     "__float_as_",
     "__int_as_",
     "__uint_as_",

@@ -1,10 +1,15 @@
 //! Loop-invariant values: neither the loop body nor code outside the function can change them.
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Field, Kind, Node, Pointer};
+use cuda_syntax::ast::{Call, Field, Kind, Node, Pointer};
+use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{
     Declaration, DeclarationKind, Declarations, Volatility, access_path, enclosing_function, resolve, role,
 };
+
+use super::number::is_number_type;
+use super::purity::is_pure_call;
+use super::sites::functions_named;
 
 /// Whether a local variable is loop-invariant: the loop does not write it, and no pointer, reference or lambda can
 /// access it.
@@ -13,11 +18,49 @@ pub fn is_steady(tree: &SyntaxTree, name: Node<'_>, body: Node<'_>) -> bool {
     let text = tree.slice(name);
     let declarations = tree.declarations(function);
     let Some(declaration) = resolve(&declarations, text, name.start_byte()) else {
-        // Only a constant is invariant; another function may write any other non-local variable.
-        return tree.is_constant(text, name.start_byte());
+        // Another function may write any other non-local variable.
+        return tree.is_constant(text, name.start_byte()) || is_of_constant_memory(tree, name);
     };
+    if declaration.kind == DeclarationKind::Alias && is_reference_to_constant_memory(tree, declaration) {
+        return !may_write(tree, body, text);
+    }
     let is_own = declaration.kind != DeclarationKind::Alias && declaration.volatility != Some(Volatility::Value);
     is_own && !may_write(tree, body, text) && !is_reachable(tree, function, text)
+}
+
+/// Whether a name is that of a variable in constant memory, which no thread writes while a kernel runs.
+fn is_of_constant_memory(tree: &SyntaxTree, name: Node<'_>) -> bool {
+    let text = tree.slice(name);
+    // A local one, as in shared memory, is no declaration that `resolve` finds.
+    let mut declared = tree
+        .nodes_of(&[Kind::Declaration, Kind::FieldDeclaration])
+        .filter(|node| node.fields(Field::Declarator).any(|it| tree.slice(it.declared_name()) == text));
+    let only = declared.next().filter(|_| declared.next().is_none() && !tree.is_declared_beside(text));
+    only.is_some_and(|only| {
+        let head = only.field(Field::Declarator).and_then(|it| tree.text().get(only.start_byte()..it.start_byte()));
+        let words: Vec<&str> = identifiers(head.unwrap_or("")).collect();
+        let is_pointer = only.descendants().any(|node| node.kind() == Kind::PointerDeclarator);
+        only.kind() == Kind::Declaration
+            && words.contains(&"__constant__")
+            && !words.contains(&"volatile")
+            && !is_pointer
+            && !tree.is_template_parameter(text, name.start_byte())
+    })
+}
+
+/// Whether a reference is bound to a variable in constant memory, or to an element of one: `const Plan& p = plans[kind];`.
+fn is_reference_to_constant_memory(tree: &SyntaxTree, own: &Declaration) -> bool {
+    let bound = || {
+        let name = tree.root()?.named_descendant_for_byte_range(own.range.0, own.range.1)?;
+        name.parent().filter(|it| it.kind() == Kind::ReferenceDeclarator)?;
+        let (start, end) = own.initializer?;
+        let mut base = tree.root()?.named_descendant_for_byte_range(start, end)?;
+        while base.kind() == Kind::SubscriptExpression {
+            base = base.field(Field::Argument)?;
+        }
+        Some(base.kind() == Kind::Identifier && is_of_constant_memory(tree, base))
+    };
+    !own.is_parameter && own.volatility.is_none() && bound().unwrap_or(false)
 }
 
 /// Whether a local variable keeps its first value: nothing in its function writes it or takes its address.
@@ -29,7 +72,44 @@ pub fn keeps_first_value(tree: &SyntaxTree, function: Node<'_>, all: &Declaratio
 
 /// Whether a statement may write a variable. Passing it to a function counts: the parameter may be a reference.
 pub fn may_write(tree: &SyntaxTree, body: Node<'_>, name: &str) -> bool {
-    tree.named(body, name).any(|node| role(access_path(node)).1)
+    tree.named(body, name).any(|node| role(access_path(node)).1 && !is_given_by_value(tree, node))
+}
+
+/// Whether a number is an argument of functions that the text shows to take it by value.
+fn is_given_by_value(tree: &SyntaxTree, name: Node<'_>) -> bool {
+    let given = || {
+        let function = enclosing_function(name)?;
+        let all = tree.declarations(function);
+        let own = resolve(&all, tree.slice(name), name.start_byte())?;
+        let list = name.parent().filter(|it| it.kind() == Kind::ArgumentList)?;
+        let call = list.parent().and_then(Call::of)?;
+        let called = call.function().filter(|it| it.kind() == Kind::Identifier)?;
+        let position = list.named_children().position(|it| it == name)?;
+        let word = tree.slice(called);
+        // An object of that name has an operator of its own, and a macro may do anything.
+        let is_function = resolve(&all, word, called.start_byte()).is_none()
+            && !tree.is_declared_beside(word)
+            && tree.compiled().is_verbatim(&called.byte_range());
+        let declared = functions_named(tree, word);
+        let is_value = is_pure_call(tree, call.node())
+            || !declared.is_empty() && declared.into_iter().all(|it| takes_number_at(tree, it, position));
+        Some(own.kind == DeclarationKind::Scalar && is_function && is_value)
+    };
+    given().unwrap_or(false)
+}
+
+/// Whether a function has a number as its parameter at a position, and neither a reference nor a pointer.
+fn takes_number_at(tree: &SyntaxTree, function: Node<'_>, position: usize) -> bool {
+    let taken = || {
+        let mut declarator = function.field(Field::Declarator)?;
+        while declarator.kind() != Kind::FunctionDeclarator {
+            declarator = declarator.field(Field::Declarator).or_else(|| declarator.named_child(0))?;
+        }
+        let parameter = declarator.field(Field::Parameters)?.parts().nth(position)?;
+        let is_named = parameter.field(Field::Declarator).is_none_or(|it| it.kind() == Kind::Identifier);
+        Some(is_named && is_number_type(tree, tree.slice(parameter.field(Field::Type)?)))
+    };
+    taken().unwrap_or(false)
 }
 
 /// Whether a variable's address is taken, a reference is bound to it, or a lambda mentions it.

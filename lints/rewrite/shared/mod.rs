@@ -23,7 +23,7 @@ use lmem_base::source::Span;
 use lmem_base::words::bytes;
 use lmem_frame::{Address, EscapeKind, StackObject};
 
-use self::axes::axes;
+use self::axes::{axes, shows_one_axis};
 pub use self::block::place_of;
 use self::block::{Block, Origin, USUAL_THREADS};
 use self::declaration::{BlockThreads, PrivateVariable, private_variable};
@@ -107,10 +107,14 @@ fn keep_laid_out(
         (Layout::Columns, false) => format!("{} per {threads} threads", room(size)),
         (Layout::Rows, false) => "one row per thread".to_string(),
     };
+    let one_axis = match is_one_dimensional(cx, variable, &block) && axes(cx, true) > 1 {
+        true => ", one-dimensional",
+        false => "",
+    };
     let (open, applicability) = match &block.origin {
         Origin::Bounds | Origin::AllLaunches => (String::new(), Applicability::MaybeIncorrect),
         Origin::Launch(place) => (
-            format!("; replace {threads} by your largest block size ({threads} is from {place})"),
+            format!("; replace {threads} by your largest block size ({threads} is from {place}{one_axis})"),
             Applicability::HasPlaceholders,
         ),
         Origin::Mentioned => (
@@ -284,12 +288,22 @@ fn edits(
     block: &Block,
     layout: Layout,
 ) -> Option<Vec<Edit>> {
-    let threads = BlockThreads { count: &block.text, own: OWN_COLUMNS[axes(cx, variable.is_of_kernel) - 1] };
+    let axes = match is_one_dimensional(cx, variable, block) {
+        true => 1,
+        false => axes(cx, variable.is_of_kernel),
+    };
+    let threads = BlockThreads { count: &block.text, own: OWN_COLUMNS[axes - 1] };
     let argument = argument_of(cx, variable);
     match layout {
         Layout::Columns => variable.columns(&threads, &argument).filter(|_| object.escapes().is_empty()),
         Layout::Rows => variable.rows(object, whole_bytes(cx, object, variable)?, &threads, &argument),
     }
+}
+
+/// Whether an edit that is never written, as its reader has to fill in the largest block, may take blocks to have one
+/// dimension.
+fn is_one_dimensional(cx: &LintContext<'_>, variable: &PrivateVariable, block: &Block) -> bool {
+    variable.is_of_kernel && !block.is_certain() && shows_one_axis(cx)
 }
 
 /// The arguments of the kernel's template parameters, for its own variables.

@@ -6,6 +6,7 @@ use cuda_syntax::tree::{DeclarationKind, access_path, enclosing_function, resolv
 
 use super::body::is_automatic;
 use super::header::{start_before, step};
+use crate::rewrite::facts::getter::is_steady_call;
 use crate::rewrite::facts::integers::{is_int, plain_words};
 use crate::rewrite::facts::steady::{is_handed_out, is_reachable, is_steady, keeps_first_value, may_write};
 
@@ -403,6 +404,9 @@ pub(in crate::rewrite) fn largest(tree: &SyntaxTree, expression: Node<'_>, count
 
 /// Whether a bound is loop-invariant.
 pub(super) fn is_steady_value(tree: &SyntaxTree, bound: Node<'_>, body: Node<'_>, counter: &str) -> bool {
+    if bound.kind() == Kind::CallExpression {
+        return is_steady_call(tree, bound, body);
+    }
     let names = tree.identifiers(bound);
     is_arithmetic(bound)
         && !names.is_empty()

@@ -881,6 +881,43 @@ mod tests {
     }
 
     #[test]
+    fn bounds_that_no_thread_changes() {
+        let is_guarded = |head: &str, before: &str, bound: &str, body: &str| {
+            let text = format!(
+                "{head}\n__device__ int twice(int x) {{ return 2 * x; }}\n__device__ void raise(int& x);\nstruct Part {{ float v[3]; }};\n\
+                 __global__ void k(float* in, int n) {{\n float a[8]; Part part[8]; {before}\n for (int i = 0; i < {bound}; ++i) {{ {body} }}\n}}\n"
+            );
+            // What may change stays in the condition.
+            guarded(&text).is_some_and(|text| text.contains("if (i < "))
+        };
+        let body = "a[i] = HERE;";
+        let plan = "struct Plan { int taps; float w[4]; };\n__constant__ Plan plans[2];";
+        let here = "const Plan& p = plans[n];";
+        assert!(is_guarded("__constant__ int taps;", "", "taps", body));
+        assert!(is_guarded("struct Plan { int taps; };\n__constant__ Plan plan;", "", "plan.taps", body));
+        assert!(is_guarded(plan, here, "p.taps", "a[i] = p.w[i & 3] + HERE;"));
+        assert!(is_guarded("", "const int m = n;", "m", "a[i] = twice(m) + HERE;"));
+        for (head, before, bound, body) in [
+            ("__device__ int taps;", "", "taps", body),
+            ("int taps;", "", "taps", body),
+            ("volatile __constant__ int taps;", "", "taps", body),
+            ("extern __constant__ int taps;\n__constant__ int taps;", "", "taps", body),
+            ("__constant__ int* taps;", "", "*taps", body),
+            ("__constant__ int taps;", "__shared__ int taps;", "taps", body),
+            ("namespace one { __constant__ int taps; }\nnamespace two { __device__ int taps; }", "", "taps", body),
+            (plan, "const Plan* p = plans + n;", "p->taps", body),
+            (&plan.replace("__constant__", "__device__"), here, "p.taps", body),
+            (plan, "Plan& q = plans[1]; Plan& p = q;", "p.taps", body),
+            (plan, here, "p.taps", "a[i] = HERE; p.taps = 3;"),
+            ("", "int m = n;", "m", "a[i] = HERE; raise(m);"),
+            ("__device__ int twice(int& x);", "int m = n;", "m", "a[i] = twice(m) + HERE;"),
+            ("", "int m = n; auto twice = [&](int) { return ++m; };", "m", "a[i] = twice(m) + HERE;"),
+        ] {
+            assert!(!is_guarded(head, before, bound, body), "{head} {before} {body}");
+        }
+    }
+
+    #[test]
     fn the_extent_is_that_of_the_array() {
         let bound = |text: &str| {
             let text = guarded(text)?;

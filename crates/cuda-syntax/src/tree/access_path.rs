@@ -12,6 +12,20 @@ pub fn access_path(identifier: Node<'_>) -> Node<'_> {
     current
 }
 
+/// The element that as many subscripts as the array has dimensions name: `zz[i]` for `zz` in `jpeg::zz[i]`.
+pub fn element(identifier: Node<'_>, dimensions: usize) -> Option<Node<'_>> {
+    let is_last =
+        |around: &Node<'_>| around.kind() == Kind::QualifiedIdentifier && around.end_byte() == identifier.end_byte();
+    let mut node = identifier.ancestors().take_while(|it| *it == identifier || is_last(it)).last()?;
+    for _ in 0..dimensions {
+        let subscripts = |parent: &Node<'_>| {
+            parent.kind() == Kind::SubscriptExpression && parent.field(Field::Argument) == Some(node)
+        };
+        node = node.parent().filter(subscripts)?;
+    }
+    Some(node)
+}
+
 fn continues_path(parent: Node<'_>, child: Node<'_>) -> bool {
     let is_argument = parent.field(Field::Argument) == Some(child);
     match parent.kind() {

@@ -7,7 +7,8 @@ use std::rc::Rc;
 
 use super::call_syntax::CallSyntax;
 use super::calls::{Passed, argument_of, last_name};
-use crate::ast::{Call, Kind, Node};
+use crate::ast::{Call, Field, Kind, Node};
+use crate::tree::access_path::element;
 use crate::tree::declarations::{Declaration, resolve};
 use crate::tree::functions::enclosing_function;
 use crate::tree::mentions::Mention;
@@ -103,6 +104,13 @@ impl Expanded {
         uses.collect()
     }
 
+    /// Whether each mention of an array in the code is an element whose value is taken at once, by an operator or as an index.
+    pub fn reads_elements(&self, name: &str, dimensions: usize) -> bool {
+        let Some(body) = self.body().filter(|_| self.is_free(name)) else { return false };
+        let mentions = self.code.identifiers_below(body).into_iter().filter(|node| self.code.slice(*node) == name);
+        mentions.into_iter().all(|mention| element(mention, dimensions).is_some_and(is_taken))
+    }
+
     /// The calls of a function, by its demangled name.
     pub fn calls_of(&self, function: &str) -> Vec<CallSyntax> {
         self.body().map(|body| self.code.calls_of(body, function)).unwrap_or_default()
@@ -126,6 +134,19 @@ impl Expanded {
         let within = all.filter(|node| part.start <= node.start_byte() && node.end_byte() <= part.end);
         let names = within.map(|node| self.code.slice(node)).filter(|name| self.is_free(name));
         names.map(str::to_string).collect()
+    }
+}
+
+/// Whether an operator or a subscript takes the value of an expression, or a variable is assigned it.
+fn is_taken(expression: Node<'_>) -> bool {
+    let Some(parent) = expression.parent() else { return false };
+    let is = |field: Field| parent.field(field) == Some(expression);
+    match parent.kind() {
+        Kind::ParenthesizedExpression => is_taken(parent),
+        Kind::BinaryExpression | Kind::SubscriptArgumentList | Kind::UnaryExpression => true,
+        Kind::AssignmentExpression => is(Field::Right),
+        Kind::InitDeclarator => parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier),
+        _ => false,
     }
 }
 

@@ -44,7 +44,7 @@ use std::rc::Rc;
 
 use self::aliases::Assignment;
 
-pub use self::access_path::access_path;
+pub use self::access_path::{access_path, element};
 pub use self::call_syntax::{CallSyntax, MemberSyntax, base_name};
 pub use self::calls::{Passed, argument_of, is_callee, last_name};
 pub use self::counters::{CounterSyntax, Walk};

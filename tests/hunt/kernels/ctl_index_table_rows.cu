@@ -1,0 +1,22 @@
+// launch: n = 0, 1, 2; m = 0, 3
+// a row of the table for each round, in an unnamed namespace, by a function
+namespace { namespace tab {
+__device__ unsigned char rows[2][16] = {{10, 7, 11, 1, 14, 3, 5, 0, 8, 12, 4, 15, 2, 13, 9, 6}, {3, 1, 2, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12}};
+} }
+static __device__ __forceinline__ int row_at(int round, int i) { return tab::rows[round][i]; }
+extern "C" __global__ void ctl_index_table_rows(const float* in, const int* order, float* out, int n, unsigned m)
+{
+    const int t = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned state[16];
+    for (int i = 0; i < 16; ++i) state[i] = order[(t + i) & 0xfffff] + n;
+    for (unsigned r = 0; r < 3 + m; ++r) {
+        unsigned last = state[1];
+        for (int i = 0; i < 16; ++i) {
+            const int at = row_at(i & 1, i);
+            const unsigned next = state[at];
+            state[at] = last << (i + 1) | last >> (31 - i);
+            last = next ^ state[i];
+        }
+    }
+    out[t] = (state[0] ^ state[9]) * 1.0e-9f;
+}
