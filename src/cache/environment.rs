@@ -166,7 +166,7 @@ mod tests {
         for word in
             [format!("{name}"), format!("@{name}"), format!("-Xcompiler=-w,-specs={name}"), format!("-optf={name}")]
         {
-            assert_eq!(super::files_of(&word).collect::<Vec<_>>(), [file.clone()], "{word}");
+            assert_eq!(super::files_of(&word).collect::<Vec<_>>(), std::slice::from_ref(&file), "{word}");
         }
         assert_eq!(super::files_of(&format!("-I{name},-DX={}", folder.path().display())).count(), 0);
     }

@@ -1,4 +1,4 @@
-// Variables whose declarations do not look like one: references to what a call returns, packs, macros in declarators,
+// Variables whose declarations do not look like one: references to what a call returns, macros in declarators,
 // arguments beside default ones.
 
 struct Octet {
@@ -21,30 +21,6 @@ __global__ void kept(const float *in, const int *pick, float *out, int n) {
         for (int k = pick[i]; k; k >>= 3) sum += first.at(k & 7);
         out[i] = sum;
     }
-}
-
-template <int N> struct Tally {
-    float slot[N];
-    __device__ Tally(float start) {
-#pragma unroll
-        for (int i = 0; i < N; ++i) slot[i] = start;
-    }
-    __device__ void add(int at, float value) { slot[at] += value; }
-    __device__ float sum() const {
-        float all = 0;
-#pragma unroll
-        for (int i = 0; i < N; ++i) all += slot[i] * i;
-        return all;
-    }
-};
-
-template <class... All> __device__ void add_to(int at, float value, All &...all) { (all.add(at, value), ...); }
-
-__global__ void tallied(const int *label, const float *weight, float *out, int n) {
-    Tally<6> small(0.5f); //~ dynamic_index
-    Tally<9> large(2.0f); //~ dynamic_index
-    for (int i = threadIdx.x; i < n; i += blockDim.x) add_to(label[i] % 6, weight[i], small, large);
-    out[blockIdx.x * blockDim.x + threadIdx.x] = small.sum() - large.sum();
 }
 
 #define REF &
@@ -93,35 +69,13 @@ __global__ void strolls(Walker *walkers, float *map, int rounds, float amount) {
     walkers[id] = walker;
 }
 
-// All four are filled in one line, so that only the second loop tells which is which.
+// All three are filled in one line, so that only the second loop tells which is which.
 __global__ void advanced(const float *push, const float *step, float *place, int n) {
     int id = blockIdx.x * blockDim.x + threadIdx.x;
+    float pace[100]; //~ rolled_loop
     float force[100]; //~ rolled_loop
     float width[100]; //~ rolled_loop
-    float where[100]; //~ rolled_loop
-    float speed[100]; //~ rolled_loop
-    for (int i = 0; i < n; ++i) { force[i] = push[id * n + i]; width[i] = step[i]; where[i] = 0; speed[i] = 0; }
-    for (int i = 1; i < n; ++i) {
-        speed[i] = speed[i - 1] + force[i - 1] * width[i];
-        where[i] = where[i - 1] + speed[i] * width[i];
-    }
-    for (int i = 0; i < n; ++i) place[id * n + i] = where[i] - speed[i];
-}
-
-__global__ void backwards(const unsigned *in, unsigned *out, int n) {
-    unsigned block[160]; //~ rolled_loop
-    int id = blockIdx.x * blockDim.x + threadIdx.x;
-    for (int i = 0; i < n; ++i) {
-        unsigned v = in[id * n + i];
-        for (unsigned b = 0; b < 160; ++b) {
-            for (int r = 0; r < 6; ++r) v = (v << 13 | v >> 19) ^ (v + b);
-            block[b] = v;
-        }
-        unsigned last = 0, now;
-        for (int s = 160; --s >= 0; last = now) {
-            now = block[s] ^ last;
-            for (int p = 0; p < 42; ++p)
-                if (in[p] == now) out[id * 42 + p] = s;
-        }
-    }
+    for (int i = 0; i < n; ++i) { force[i] = push[id * n + i]; width[i] = step[i]; pace[i] = 0; }
+    for (int i = 1; i < n; ++i) pace[i] = pace[i - 1] + force[i - 1] * width[i];
+    for (int i = 0; i < n; ++i) place[id * n + i] = pace[i];
 }

@@ -135,3 +135,55 @@ __global__ void region_of_warp(const short *__restrict__ regions, const float *_
 #pragma unroll
     for (int i = 0; i < 24; ++i) out[i * 1048576 + t] = best[i];
 }
+
+struct Leaf {
+    Leaf *low, *high;
+    float key;
+    int is_last;
+};
+
+__device__ float nearest(Leaf *root, float wanted) {
+    Leaf *open[64]; //~ dynamic_index
+    Leaf **top = open;
+    *top++ = nullptr;
+    Leaf *at = root;
+    float best = 1e30f;
+    do {
+        Leaf *low = at->low, *high = at->high;
+        bool is_low = wanted < low->key, is_high = wanted > high->key;
+        if (is_low && low->is_last) best = fminf(best, low->key - wanted);
+        if (is_high && high->is_last) best = fminf(best, wanted - high->key);
+        bool goes_low = is_low && !low->is_last, goes_high = is_high && !high->is_last;
+        if (goes_low || goes_high) {
+            at = goes_low ? low : high;
+            if (goes_low && goes_high) *top++ = high;
+        } else {
+            at = *--top;
+        }
+    } while (at != nullptr);
+    return best;
+}
+
+// The slow path of `cosf` has a part of the stack's bytes, when that is not needed any more.
+__global__ void beside_a_slow_path(Leaf *root, const float *in, float *out, int n) {
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= n) return;
+    float found = nearest(root, in[t]);
+    out[t] = cosf(found * 6.2831853f) + sinf(found * 6.2831853f); //~ slow_path_math sm_120
+}
+
+__noinline__ __device__ int gathered(const float *from, float *to) {
+    int count = 0;
+    for (int i = 0; i < 9; ++i)
+        if (from[i] != 0) to[count++] = from[i];
+    return count;
+}
+
+// The loop alone does not keep `kept` in memory: its address is passed on.
+__global__ void walked_and_passed_on(const float *in, float *out) {
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    float kept[9], sum = 0; //~ address_escape
+    int count = gathered(in + t * 9, kept);
+    for (int i = 0; i < count; ++i) sum += kept[i];
+    out[t] = sum;
+}

@@ -571,6 +571,22 @@ mod tests {
     }
 
     #[test]
+    fn an_element_of_a_pack_is_any_of_the_arguments_that_are_left() {
+        let text = "struct Ring { float slot[8]; __device__ void put(int i) { slot[i] = 1; } };\n\
+                    template <class... A> __device__ void fill(int i, A &...all) { (all.put(i), ...); }\n\
+                    __global__ void k(float *out, int n) {\n  Ring a, b;\n  fill(n, a, b);\n}\n";
+        let (put, fill) = ("_ZN4Ring3putEi", "_Z4fillIJ4RingS0_EEviDpRT_");
+        let middle = Level { function: Some(fill), callee: Some(put), ..at("(all.put") };
+        Scene::new(text).ask(|it| {
+            let store = it.computed_load(&[inside("slot[i] =", put), middle, calling("fill(n", fill)]);
+            let store = Access { kind: AccessKind::Store, ..store };
+            let found = super::super::votes::resolve_access(&store, it.trees, &Known::default());
+            let names: Vec<&str> = found.iter().map(|found| found.mention.declaration.name.as_str()).collect();
+            assert_eq!(names, ["a", "b"]);
+        });
+    }
+
+    #[test]
     fn parameters_are_followed_through_two_levels() {
         let text = "__device__ float pick(const float *slot, int i) { return slot[i]; }\n\
                     __device__ float twice(const float *row, int i) { return 2 * pick(row, i); }\n\
