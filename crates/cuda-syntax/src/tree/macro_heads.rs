@@ -15,6 +15,14 @@ use crate::tree::functions::enclosing_function;
 use crate::tree::loops::is_loop;
 use crate::tree::syntax_tree::SyntaxTree;
 
+/// The loops of one head.
+pub struct MacroLoop {
+    /// The statement behind it.
+    body: Range<usize>,
+    /// Innermost first.
+    counters: Vec<CounterSyntax>,
+}
+
 /// The invocations of macros that became heads of statements alone, in order: `for (…)`, `if (…)`, or several. Those with a
 /// subscript are left out: the accesses in them would be looked for in the statement behind.
 pub fn heads(compiled: &CompiledText) -> Vec<Range<usize>> {
@@ -66,7 +74,8 @@ pub fn with_operators<'t>(text: &'t str, compiled: &CompiledText) -> Cow<'t, str
 impl SyntaxTree {
     /// Whether a macro in a range is the head of a statement, which the tree does not have.
     pub(super) fn has_hidden_head(&self, range: &Range<usize>) -> bool {
-        self.heads().iter().any(|head| head.start < range.end && range.start < head.end)
+        let first = self.heads().partition_point(|head| head.end <= range.start);
+        self.heads().get(first).is_some_and(|head| head.start < range.end)
     }
 
     /// Whether a macro writes the head of a loop, or of a branch, in the function around an offset.
@@ -77,20 +86,25 @@ impl SyntaxTree {
 
     /// Induction variables of the loops around an offset whose heads macros write, innermost first.
     pub(super) fn counters_in_macros(&self, offset: usize) -> Vec<CounterSyntax> {
-        let mut found = Vec::new();
-        for head in self.heads().iter().rev().filter(|head| head.end <= offset) {
-            let Some(body) = self.statement_behind(head).filter(|body| body.byte_range().contains(&offset)) else {
-                continue;
-            };
-            let compiled = self.compiled().differences().find(|it| it.start == head.start).map(|it| &it.compiled);
-            let Some(code) = compiled.map(|compiled| SyntaxTree::of_macro(compiled)) else { continue };
+        let all = self.memory.macro_loops.get_or_init(|| self.find_macro_loops());
+        let around = all.iter().rev().filter(|found| found.body.contains(&offset));
+        around.flat_map(|found| found.counters.iter().cloned()).collect()
+    }
+
+    fn find_macro_loops(&self) -> Vec<MacroLoop> {
+        let mut compiled = self.compiled().differences().peekable();
+        let loops = self.heads().iter().filter_map(|head| {
+            while compiled.next_if(|it| it.start < head.start).is_some() {}
+            let code = SyntaxTree::of_macro(&compiled.peek().filter(|it| it.start == head.start)?.compiled);
+            let body = self.statement_behind(head)?;
             let loops: Vec<Node<'_>> = code.nodes().filter(|node| is_loop(*node)).collect();
             let counters = loops.into_iter().rev().flat_map(|it| code.counters_of(it));
-            found.extend(
-                counters.map(|it| CounterSyntax { walk: it.walk.filter(|_| self.writes(body, &it.name) == 0), ..it }),
-            );
-        }
-        found
+            let counters = counters
+                .map(|it| CounterSyntax { walk: it.walk.filter(|_| self.writes(body, &it.name) == 0), ..it })
+                .collect();
+            Some(MacroLoop { body: body.byte_range(), counters })
+        });
+        loops.collect()
     }
 
     /// The statement that a head belongs to.
@@ -108,7 +122,11 @@ impl SyntaxTree {
     /// line of its head the head's position.
     pub(super) fn behind_head(&self, offset: usize) -> usize {
         let mut at = offset;
-        while let Some(hidden) = self.attributes().iter().find(|hidden| hidden.contains(&at)) {
+        let hidden_at = |at: usize| {
+            let next = self.attributes().partition_point(|hidden| hidden.end <= at);
+            self.attributes().get(next).filter(|hidden| hidden.start <= at)
+        };
+        while let Some(hidden) = hidden_at(at) {
             let rest = self.text().get(hidden.end..).unwrap_or("");
             let blank = rest.len() - rest.trim_start_matches([' ', '\t']).len();
             if rest.is_empty() || rest[blank..].starts_with(['\n', '\r']) {

@@ -85,6 +85,7 @@ pub struct Memory {
     parameters: RefCell<HashMap<usize, Option<Rc<[String]>>>>,
     /// Keyed by offset.
     pub(crate) counters: Answers<usize, CounterSyntax>,
+    macro_loops: OnceCell<Vec<macro_heads::MacroLoop>>,
     /// Keyed by the number of the loop.
     conditional_steps: RefCell<HashMap<usize, Rc<HashSet<String>>>>,
     /// Whether the text declares a name.
