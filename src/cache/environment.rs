@@ -157,6 +157,8 @@ impl Words {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn files_that_flags_name_are_found_in_any_form() {
         let folder = tempfile::tempdir().unwrap();
@@ -166,12 +168,10 @@ mod tests {
         for word in
             [format!("{name}"), format!("@{name}"), format!("-Xcompiler=-w,-specs={name}"), format!("-optf={name}")]
         {
-            assert_eq!(super::files_of(&word).collect::<Vec<_>>(), std::slice::from_ref(&file), "{word}");
+            assert_eq!(files_of(&word).collect::<Vec<_>>(), std::slice::from_ref(&file), "{word}");
         }
-        assert_eq!(super::files_of(&format!("-I{name},-DX={}", folder.path().display())).count(), 0);
+        assert_eq!(files_of(&format!("-I{name},-DX={}", folder.path().display())).count(), 0);
     }
-
-    use super::*;
 
     #[test]
     fn a_script_is_what_it_names_too() {

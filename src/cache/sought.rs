@@ -122,7 +122,7 @@ impl Sought {
         };
         let read: Vec<&PathBuf> = inputs.iter().filter(|path| path.is_file()).collect();
         let is_read = |path: &PathBuf| read.binary_search(&path).is_ok();
-        let mut texts = vec![(own.0.clone(), Arc::new(Names::of(own.1)))];
+        let mut texts = vec![(own.0, Arc::new(Names::of(own.1)))];
         for path in read.iter().filter(|path| !is_system(path)) {
             texts.push((folder_of(path, &unit.base), headers.names(path)?));
         }

@@ -178,7 +178,7 @@ impl Since {
 
     /// Whether Rust code may have a text of a file that differs: `include_str!`, or machine code that it loads.
     fn may_be_included(&self, unit: &Path) -> bool {
-        has_ending(unit, &["rs"]) && self.changes.changed.iter().any(|path| !path.ends_with(".md"))
+        has_ending(unit, &["rs"]) && self.changes.changed.iter().any(|path| may_be_sought(path))
     }
 
     /// Whether a unit's own file differs, or one that the compiler read.
@@ -194,12 +194,11 @@ impl Since {
     fn is_everywhere(&self) -> bool {
         let Changes { changed, added, deleted, redirected, .. } = &self.changes;
         let decides = |path: &String| is_setting(path) || path.ends_with(".rs");
-        let may_be_sought = |path: &String| !path.ends_with(".md");
         self.is_first
             || changed.iter().any(decides)
-            || added.iter().chain(deleted).any(may_be_sought)
+            || added.iter().chain(deleted).any(|path| may_be_sought(path))
             || !redirected.is_empty()
-            || self.has_links && changed.iter().any(may_be_sought)
+            || self.has_links && changed.iter().any(|path| may_be_sought(path))
     }
 
     /// Whether a file of the run differs from that of the revision; files that git does not have are assumed to.
@@ -484,6 +483,11 @@ fn is_setting(path: &str) -> bool {
     const NAMES: [&str; 6] =
         ["Cargo.toml", "lmem.toml", "compile_commands.json", "CACHEDIR.TAG", ".git", ".gitmodules"];
     NAMES.contains(&name) || path.contains(".cargo/config")
+}
+
+/// Whether a compiler may look for a file, or code include it.
+fn may_be_sought(path: &str) -> bool {
+    !path.ends_with(".md")
 }
 
 /// What a path that does not exist was meant as.

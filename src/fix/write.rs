@@ -81,8 +81,7 @@ fn prepare<'f>(fixed: &'f FixedFile, root: &Path) -> Result<Prepared<'f>, WriteE
     }
     let file = Replacement::through(&folder.way(), parent, 0o600).map_err(io)?;
     file.as_file().write_all(fixed.text.as_bytes()).map_err(io)?;
-    file.take_after(&found).map_err(io)?;
-    file.take_attributes_of(&way);
+    file.take_after(&way, &found).map_err(io)?;
     file.as_file().sync_all().map_err(io)?;
     if fs_err::read(&way).map_err(io)? != fixed.file.text().as_bytes() {
         return Err(WriteError::Changed(name()));

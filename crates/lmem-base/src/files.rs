@@ -71,10 +71,7 @@ fn replace(path: &Path, content: &[u8], found: Option<&Metadata>) -> io::Result<
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = Replacement::new(folder, 0o666)?;
     file.as_file().write_all(content)?;
-    if let Some(found) = found {
-        file.take_after(found)?;
-        file.take_attributes_of(path);
-    }
+    found.map_or(Ok(()), |found| file.take_after(path, found))?;
     file.persist(path)
 }
 

@@ -181,13 +181,13 @@ impl Replacement {
         self.file.as_file()
     }
 
-    /// Gives the file the owner, the group and the permissions of the one whose place it takes: owner and group as far as
-    /// the system lets this user. Nobody gets a program that runs with the rights of another: the bits for that are
+    /// Gives the file the owner, the group, the permissions and the extended attributes of the one at `path` whose place it takes: owner and
+    /// group as far as the system lets this user. Nobody gets a program that runs with the rights of another: the bits for that are
     /// cleared, as the system does when a file is written to.
     ///
     /// # Errors
     /// The system fails to set one of them.
-    pub fn take_after(&self, found: &Metadata) -> std::io::Result<()> {
+    pub fn take_after(&self, path: &Path, found: &Metadata) -> std::io::Result<()> {
         let made = self.as_file().metadata()?;
         if (made.uid(), made.gid()) != (found.uid(), found.gid()) {
             let whole = fchown(self.as_file(), Some(found.uid()), Some(found.gid()));
@@ -197,12 +197,15 @@ impl Replacement {
                 if is_refused { Ok(()) } else { Err(error) }
             })?;
         }
-        self.as_file().set_permissions(Permissions::from_mode(found.mode() & !SET_ID & 0o7777))
+        self.as_file().set_permissions(Permissions::from_mode(found.mode() & !SET_ID & 0o7777))?;
+        // Behind the permissions, as an access list is more than these.
+        self.take_attributes_of(path);
+        Ok(())
     }
 
     /// Takes over the extended attributes of the file that is replaced, as far as the system lets users set them: access lists and labels are
-    /// some. Behind [`take_after`](Self::take_after), as an access list is more than the permissions.
-    pub fn take_attributes_of(&self, path: &Path) {
+    /// some.
+    fn take_attributes_of(&self, path: &Path) {
         let mut names = vec![0_u8; MAX_ATTRIBUTES];
         let Ok(length) = rustix::fs::llistxattr(path, &mut names) else { return };
         let mut value = vec![0_u8; MAX_ATTRIBUTES];

@@ -5,6 +5,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Member, Node, Pointer};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, last_name, resolve};
 
+use super::evaluation::is_in_lambda;
 use super::number::is_number_type;
 use super::purity::takes_values;
 
@@ -34,10 +35,6 @@ fn is_asked(name: Node<'_>) -> bool {
     let whole = member.node();
     let is_called = whole.parent().and_then(Call::of).is_some_and(|call| call.function() == Some(whole));
     member.object() == Some(name) && is_called
-}
-
-fn is_in_lambda(name: Node<'_>) -> bool {
-    name.ancestors().any(|around| around.kind() == Kind::LambdaExpression)
 }
 
 /// The only class with a name that the unit has; it has no bases and no specializations.

@@ -77,11 +77,11 @@ pub struct Passed {
 
 /// The expression in a call that an argument is. The text has no default arguments, and the object of a method before the dot.
 pub fn argument_of(call: Node<'_>, called: Node<'_>, passed: Passed) -> Option<Range<usize>> {
-    let Passed { index, count, has_object } = passed;
+    let Passed { index, count, .. } = passed;
     let list: Vec<Node<'_>> = call.field(Field::Arguments)?.named_children().collect();
-    let has_object = has_object.unwrap_or(list.len() + 1 == count);
-    let is_known = passed.has_object.is_some() || list.len() + usize::from(has_object) == count;
-    let is_fit = is_known && list.len() + usize::from(has_object) <= count;
+    let has_object = passed.has_object.unwrap_or(list.len() + 1 == count);
+    let given = list.len() + usize::from(has_object);
+    let is_fit = if passed.has_object.is_some() { given <= count } else { given == count };
     match (has_object, index.checked_sub(1)) {
         (false, _) => list.get(index).map(Node::byte_range),
         (true, Some(index)) => list.get(index).map(Node::byte_range),

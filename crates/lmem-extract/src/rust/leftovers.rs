@@ -8,10 +8,8 @@ use lmem_base::source::{Span, has_ending};
 use lmem_unit::{NvrtcOptions, Unresolved};
 
 use super::fold::{Folded, Folder, Origin};
+use super::sinks::INCLUDING;
 use super::{Compiled, Extractor, FoundText, marker};
-
-/// Macros whose value is the text of a file.
-const INCLUDING: [&str; 2] = ["include_str", "include_bytes"];
 
 impl Extractor<'_> {
     /// Texts with a kernel that no known call compiles: CUDA C++ may be complete as it stands, and is compiled with
@@ -25,7 +23,7 @@ impl Extractor<'_> {
             if reached.contains(&(span.file.path.clone(), span.start)) {
                 continue;
             }
-            let is_kernel = span.text().contains("__global__") || span.text().contains(".entry");
+            let is_kernel = marker::may_have_kernel(span.text().as_bytes());
             let names_file = !is_kernel && is_included(&span);
             if !is_kernel && !names_file {
                 continue;

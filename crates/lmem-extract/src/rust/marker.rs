@@ -1,5 +1,7 @@
 //! Distinguishes kernels from other text.
 
+use memchr::memmem;
+
 /// Whether text defines a kernel: `__global__`, `void` and a body, outside of comments.
 pub(super) fn is_kernel(text: &str) -> bool {
     if !text.contains("__global__") {
@@ -14,6 +16,11 @@ pub(super) fn is_kernel(text: &str) -> bool {
         let is_void = !word_starts(rest, "void").is_empty() || before.trim_end().ends_with("void");
         is_void && rest.contains('{')
     })
+}
+
+/// Whether text has a word that kernels of CUDA C++ or PTX come with; most texts are told by this.
+pub(super) fn may_have_kernel(text: &[u8]) -> bool {
+    ["__global__", ".entry"].iter().any(|word| memmem::find(text, word.as_bytes()).is_some())
 }
 
 /// Whether text is PTX with a kernel or a function.

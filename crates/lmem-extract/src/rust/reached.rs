@@ -16,7 +16,7 @@ use lmem_project::discover::{NotChecked, Package, Unchecked, Workspace};
 
 use self::links::{Link, Reading};
 use super::names::MAX_RUST_BYTES;
-use super::{MAX_SEARCHED_BYTES, sinks};
+use super::{MAX_SEARCHED_BYTES, marker, sinks};
 
 /// What there is to check of the Rust code of a workspace.
 #[derive(Debug, Default)]
@@ -43,9 +43,6 @@ pub(super) fn reached(workspace: &Workspace) -> Reached {
     search.not_checked.retain(|found| workspace.not_checked.iter().all(|known| known.path != found.path));
     Reached { files: search.files.into_iter().collect(), not_checked: search.not_checked.into_iter().collect() }
 }
-
-/// Words of texts with kernels: CUDA C++ and PTX.
-const KERNELS: [&str; 2] = ["__global__", ".entry"];
 
 /// A file to look through.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -138,8 +135,7 @@ impl Search<'_> {
         named.any(|included| {
             places::asked_for(&included);
             let text = self.workspace.may_read(&included).then(|| places::read(&included, MAX_SEARCHED_BYTES));
-            text.and_then(Result::ok)
-                .is_some_and(|text| KERNELS.iter().any(|word| memmem::find(&text, word.as_bytes()).is_some()))
+            text.and_then(Result::ok).is_some_and(|text| marker::may_have_kernel(&text))
         })
     }
 

@@ -135,6 +135,9 @@ pub(super) const SINKS: &[Sink] = &[
 pub(super) const PRODUCTS: [&str; 6] =
     ["get_ptx", "get_cubin", "get_program_ptx", "get_ptx_from_program", "into_ptx", "as_ptx"];
 
+/// Macros whose value is the text of a file.
+pub(super) const INCLUDING: [&str; 2] = ["include_str", "include_bytes"];
+
 /// Only Rust files with one of these words are analysed.
 pub(super) const MARKERS: &[&str] = &[
     "compile_ptx",

@@ -14,6 +14,7 @@ use crate::rust::fold::include::OUT_DIR;
 use crate::rust::names::words_in;
 use crate::rust::scan::scanner::{MAX_DEPTH, code_start};
 use crate::rust::scan::tokens::{ident, is_mark, split_at_commas};
+use crate::rust::sinks::INCLUDING;
 
 /// Limit on nested macros in a path.
 const MAX_MACROS: usize = 16;
@@ -59,9 +60,8 @@ pub(super) fn may_include(bytes: &[u8], names: &BTreeSet<String>) -> bool {
 
 /// The names of files that are included as text, where they are literals without escapes.
 pub(super) fn texts(bytes: &[u8]) -> Vec<&str> {
-    let end_of = |rest: &[u8]| rest.iter().position(|byte| *byte == b'"');
     let mut found = Vec::new();
-    for word in ["include_str", "include_bytes"] {
+    for word in INCLUDING {
         for at in words_in(bytes, &memmem::Finder::new(word)) {
             let rest = bytes[at + word.len()..].trim_ascii_start();
             let Some(rest) = rest.strip_prefix(b"!").map(<[u8]>::trim_ascii_start) else { continue };
@@ -69,7 +69,8 @@ pub(super) fn texts(bytes: &[u8]) -> Vec<&str> {
             let rest = rest.trim_ascii_start();
             let rest = rest.strip_prefix(b"r").unwrap_or(rest);
             let Some(rest) = rest.trim_ascii_start().strip_prefix(b"\"") else { continue };
-            found.extend(end_of(rest).and_then(|end| std::str::from_utf8(&rest[..end]).ok()));
+            let end = rest.iter().position(|byte| *byte == b'"');
+            found.extend(end.and_then(|end| std::str::from_utf8(&rest[..end]).ok()));
         }
     }
     found
