@@ -69,6 +69,8 @@ pub struct Access {
     pub(crate) rest_of: Option<TripCount>,
     /// Whether the index is the induction variable of a search that has ended: its last value is a result, not a walk.
     pub(crate) is_found: bool,
+    /// Whether the statement is not known: `places` begin with a loop around it, or with the call that it was inlined at.
+    pub(crate) is_vague: bool,
     /// Whether the PTX instruction is `ld.volatile` or `st.volatile`.
     pub is_volatile: bool,
     /// Maximum loop depth of the instructions.
@@ -107,6 +109,7 @@ impl Access {
             ptx_loop: None,
             rest_of: None,
             is_found: false,
+            is_vague: false,
             is_volatile: false,
             loop_depth: 0,
             places,

@@ -16,6 +16,7 @@ mod frame;
 mod holders;
 mod live_values;
 mod liveness;
+mod merged;
 mod object;
 mod objects;
 mod place;

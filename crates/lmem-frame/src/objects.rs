@@ -13,6 +13,7 @@ use ptx_syntax::{AddressBase, Modifier, Opcode, Operand};
 
 use super::access::{Access, Address, ObjectKey, RawObject, same_place};
 use super::escape::{self, CallSites};
+use super::merged::{self, Merged, MergedPlaces};
 use super::{stored_values, unroll_remainder, wide_accesses};
 use crate::place::{Place, Places, places, places_of_lines};
 use crate::slow_path::has_slow_path;
@@ -47,9 +48,9 @@ pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, 
     escape::gather(module, &flows, &calls, trees, &mut objects.objects);
     let layout: HashMap<&str, BTreeSet<(usize, u64)>> =
         flows.iter().map(|(name, flow)| (*name, escape::object_starts(flow))).collect();
-    let library = LibraryValues::default();
+    let known = Known::default();
     for access in accesses.iter().filter(|access| !is_spill(access, unit)) {
-        place_access(access, module, &flows, &calls, &library, trees, &mut objects);
+        place_access(access, module, &flows, &calls, &known, trees, &mut objects);
     }
     for (key, object) in &mut objects.objects {
         object.bytes = object_bytes(key, &flows, &layout);
@@ -85,7 +86,7 @@ fn place_access(
     module: &PtxModule,
     flows: &HashMap<&str, Flow<'_>>,
     calls: &CallSites,
-    library: &LibraryValues,
+    known: &Known,
     trees: &SyntaxTrees<'_>,
     objects: &mut Objects,
 ) {
@@ -101,6 +102,12 @@ fn place_access(
     };
     let instruction = &flow.function.instructions[index];
     let mut places = places(trees, module, flow.function, instruction.location);
+    let mut is_vague = merged::is_without_line(flow.function, index);
+    match known.merged.of(flow, index, instruction.opcode() == Opcode::St, module, trees) {
+        Some(Merged::Statement(place)) => (places, is_vague) = (Chain::new(place, places), false),
+        Some(Merged::Loop(place)) => (places, is_vague) = (Chain::new(place, places), true),
+        None => {}
+    }
     if let (true, Some(tree)) = (places.is_empty(), trees.ptx_id()) {
         let line = instruction.first_line;
         let own = trees.tree(tree).offset(line, 0);
@@ -148,6 +155,7 @@ fn place_access(
     let mut access = new_access(access, kind, places, trees);
     access.origins = origins;
     access.is_found = is_found;
+    access.is_vague = is_vague;
     access.divergent = pointer.index.divergent;
     access.ptx_loop = flow.loops.innermost(index).map(|id| id.index());
     access.parameters = match address.base {
@@ -166,7 +174,7 @@ fn place_access(
     for key in keys {
         let in_callee = *key.function != *flow.function.name;
         let object = objects.objects.entry(key).or_default();
-        object.is_library |= library.is_stored(flow, instruction);
+        object.is_library |= known.library.is_stored(flow, instruction);
         object.accesses.push(Access { in_callee, ..access.clone() });
     }
 }
@@ -199,6 +207,13 @@ fn is_two_over_pi(flow: &Flow<'_>, operand: &Operand) -> bool {
         Operand::Vector(parts) | Operand::Bracket(parts) => parts.iter().any(|part| is_two_over_pi(flow, part)),
         _ => false,
     }
+}
+
+/// What is found of functions while accesses are placed.
+#[derive(Default)]
+struct Known {
+    library: LibraryValues,
+    merged: MergedPlaces,
 }
 
 /// By function, registers that are computed from the bits of 2/π.
@@ -313,6 +328,7 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
             let other = &merged[*number];
             other.kind == access.kind
                 && other.in_callee == access.in_callee
+                && other.is_vague == access.is_vague
                 && other.class() == access.class()
                 && same_place(other, &access)
         });

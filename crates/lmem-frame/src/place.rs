@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cuda_syntax::SyntaxTrees;
+use cuda_syntax::{SyntaxTrees, TreeId};
 use lmem_base::chain::Chain;
 use nv_code::{Location, PtxFunction, PtxModule, SourceLine, SourceLines};
 
@@ -40,6 +40,13 @@ pub fn innermost(
     Levels::new(function, location).find_map(|level| level.place(trees, module))
 }
 
+/// A location in the user's files: the text, the line, and the offset.
+pub fn position(trees: &SyntaxTrees<'_>, module: &PtxModule, location: &Location) -> Option<(TreeId, u32, usize)> {
+    let location = Some(location).filter(|location| location.line > 0)?;
+    let (tree, line) = trees.locate(module.files.get(&location.file)?, location.line)?;
+    Some((tree, line, trees.tree(tree).offset(line, location.column)?))
+}
+
 /// A location, and what was inlined there.
 struct Level<'p> {
     number: u32,
@@ -51,9 +58,8 @@ struct Level<'p> {
 impl Level<'_> {
     /// The location in the user's files.
     fn place(&self, trees: &SyntaxTrees<'_>, module: &PtxModule) -> Option<Place> {
-        let location = Some(self.location).filter(|location| location.line > 0)?;
-        let (tree, line) = trees.locate(module.files.get(&location.file)?, location.line)?;
-        let offset = trees.tree(tree).offset(line, location.column)?;
+        let location = self.location;
+        let (tree, line, offset) = position(trees, module, location)?;
         let outermost = || location.inlined_at.is_none().then_some(&self.function.name);
         let function = location.function.as_ref().or_else(outermost).cloned();
         Some(Place { tree, line, offset, function, callee: self.callee.cloned() })

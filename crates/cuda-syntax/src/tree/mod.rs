@@ -5,6 +5,7 @@
 pub mod access_path;
 mod aliases;
 mod attributes;
+mod both_branches;
 mod bounds;
 mod call_syntax;
 mod calls;

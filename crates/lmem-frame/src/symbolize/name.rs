@@ -330,11 +330,14 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
     // What is passed to a call is as large as the object: a smaller variable beside it only shares its bytes.
     let is_passed = object.escapes.iter().any(|escape| matches!(escape.kind, EscapeKind::Call(_)));
     let smaller = scores.keys().filter(|candidate| of_guilty.contains(candidate) && fits_in(candidate)).count();
+    // The bytes beyond it are those of a variable that some access or escape mentions.
+    let has_larger = scores.iter().any(|(candidate, score)| fits(candidate, score));
     let steps: [Test<'_>; 6] = [
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && is_likely(candidate),
         &|candidate, _| !is_filled && of_guilty.contains(candidate) && is_passed_by_value(candidate),
         &|candidate, _| {
             smaller == 1
+                && has_larger
                 && !is_passed
                 && !is_filled
                 && of_guilty.contains(candidate)
