@@ -40,8 +40,10 @@
 use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
 use lmem_frame::{Escape, EscapeKind, StackObject, StackObjectKind};
+use nv_code::AccessKind;
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
+use crate::large_array::{IN_PIECES, exceeds_registers};
 use crate::rewrite::{by_value, devirtualize, inline, shared};
 
 pub(crate) static LINT: Lint = Lint {
@@ -61,6 +63,12 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         .primary(escape.span.as_ref(), "address escapes here")
         .label(escape.span.as_ref(), "address escapes here");
     finding.cause = cause(cx, escape);
+    let finding = match guilty {
+        Some(access) if is_printed(object) && access.is_computed() => {
+            finding.access(object, access, "dynamically indexed as well".to_string())
+        }
+        _ => finding,
+    };
     let finding = match guilty.filter(|access| access.in_callee) {
         Some(access) => finding.label(access.span.as_ref(), in_loop("accessed through the pointer", object, access)),
         None => finding,
@@ -69,8 +77,17 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_known = !object.escapes().iter().any(|escape| escape.is_external);
     let shared = is_known.then(|| shared::suggestion(cx, object)).flatten();
     let inlined = callees(object).and_then(|callees| inline::suggestion(cx, object, &callees));
-    let finding = finding.help(advice(escape)).suggest(inlined).suggest(by_value::suggestion(cx, object));
+    // No inlining brings into registers what is larger than they are.
+    let is_large = exceeds_registers(object.bytes);
+    let finding = finding.help(if is_large { IN_PIECES } else { advice(escape) });
+    let finding = finding.suggest(inlined.filter(|_| !is_large)).suggest(by_value::suggestion(cx, object));
     Some(finding.suggest(devirtualize::suggestion(cx, object)).suggest(shared))
+}
+
+/// Whether `printf` alone reads an object: whatever its indices are, its address is taken.
+pub(crate) fn is_printed(object: &StackObject) -> bool {
+    object.escapes().iter().any(|escape| escape.kind == EscapeKind::Printed)
+        && object.accesses.iter().all(|access| access.kind == AccessKind::Store)
 }
 
 /// The callees that get the address, if it escapes in no other way.
@@ -89,6 +106,7 @@ fn order(kind: &EscapeKind) -> u8 {
         EscapeKind::IndirectCall => 1,
         EscapeKind::Stored => 2,
         EscapeKind::Generic(_) => 3,
+        EscapeKind::Printed => 4,
     }
 }
 
@@ -106,6 +124,7 @@ fn way(escape: &Escape) -> String {
         },
         EscapeKind::IndirectCall => "address escapes to an indirect call".to_string(),
         EscapeKind::Stored => "address stored to memory".to_string(),
+        EscapeKind::Printed => "address escapes to `printf`".to_string(),
         EscapeKind::Generic(opcode) => format!("used as a generic address (`{opcode}`)"),
     }
 }
@@ -115,7 +134,7 @@ fn cause(cx: &LintContext<'_>, escape: &Escape) -> Option<String> {
     let callee = match &escape.kind {
         EscapeKind::Call(name) => demangle(name),
         EscapeKind::IndirectCall => return escape.span.as_ref().map(|call| format!("indirect call at {call:?}")),
-        EscapeKind::Stored | EscapeKind::Generic(_) => return None,
+        EscapeKind::Stored | EscapeKind::Printed | EscapeKind::Generic(_) => return None,
     };
     let started = cx.frame.objects.iter().filter_map(|object| match &object.kind {
         StackObjectKind::Recursion(recursion) => Some(recursion),
@@ -138,6 +157,7 @@ fn advice(escape: &Escape) -> &'static str {
         }
         EscapeKind::Call(_) => "let the function be inlined (`__forceinline__`), or pass and return the value",
         EscapeKind::IndirectCall => "replace the indirect call by a `switch` over direct calls",
+        EscapeKind::Printed => "print the elements as values, or leave `printf` out of release builds",
         EscapeKind::Stored => "keep the pointer out of memory: pass the value, or an index",
         EscapeKind::Generic(_) => "do not mix pointers to local variables with pointers to other memory",
     }

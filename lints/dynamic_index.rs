@@ -82,6 +82,7 @@ use lmem_base::level::Level;
 use lmem_frame::{Access, Address, Reentry, StackObject, StackObjectKind};
 use nv_code::dataflow::Provenance;
 
+use crate::address_escape::is_printed;
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop, origin};
 use crate::large_array::{IN_PIECES, exceeds_registers};
 use crate::rewrite::select::{FORMS, worth::SELECT_ELEMENTS};
@@ -101,6 +102,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
     let guilty = own.clone().max_by_key(|access| access.guilt())?;
     let Address::Computed(sources) = &guilty.address else { return exchanged(object, own) };
+    if is_printed(object) {
+        return None;
+    }
     let finding = in_local_memory(object, Some(guilty), "dynamically indexed");
     let finding = finding.access(object, guilty, in_loop(&origin(sources), object, guilty));
     let finding = also_divergent(finding, own, sources);

@@ -247,6 +247,7 @@ fn reason(object: &StackObject, copy: &ParameterCopy, copied: Copied, escape: Op
             format!("address passed to `{}`, not inlined", demangle(name))
         }
         (None, Some((EscapeKind::IndirectCall, _))) => "address passed to an indirect call".to_string(),
+        (None, Some((EscapeKind::Printed, _))) => "address escapes to `printf`".to_string(),
         (None, Some((EscapeKind::Stored, _))) => "address stored to memory".to_string(),
         (None, Some((EscapeKind::Generic(_), _))) => "address mixed with other memory".to_string(),
         (None, None) if copy.may_be_written => "written".to_string(),
@@ -266,7 +267,7 @@ fn order(kind: &EscapeKind) -> u8 {
     match kind {
         EscapeKind::Call(_) => 0,
         EscapeKind::IndirectCall => 1,
-        EscapeKind::Stored => 2,
+        EscapeKind::Stored | EscapeKind::Printed => 2,
         EscapeKind::Generic(_) => 3,
     }
 }

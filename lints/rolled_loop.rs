@@ -55,6 +55,7 @@ use lmem_base::source::Span;
 use lmem_frame::{Access, Address, EscapeKind, SourceLoop, StackObject, StackObjectKind};
 use nv_code::dataflow::TripCount;
 
+use crate::address_escape::is_printed;
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::large_array::{IN_PIECES, exceeds_registers};
 use crate::rewrite::{insertion, memcpy, shared, unroll, untried};
@@ -71,6 +72,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
     let guilty = own.max_by_key(|access| access.guilt())?;
     let Address::Induction(trip) = guilty.address else { return None };
+    if is_printed(object) {
+        return None;
+    }
     // A function that gets the address keeps the array in memory, whatever becomes of the loop.
     let is_called =
         |kind: &EscapeKind| matches!(kind, EscapeKind::Call(_) | EscapeKind::IndirectCall) && !kind.is_print();
@@ -194,6 +198,11 @@ fn has_written_index(object: &StackObject, guilty: &Access) -> bool {
 /// The loop condition, as text.
 fn until(found: &SourceLoop) -> String {
     let condition = found.condition.as_ref().map(|span| span.text().split_whitespace().collect::<Vec<_>>().join(" "));
+    // That of `while` comes with its parentheses.
+    let condition = condition.map(|text| match text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) {
+        Some(within) if !within.contains(['(', ')']) => within.to_string(),
+        _ => text,
+    });
     let condition = condition.filter(|text| text.len() <= 30).map(|text| format!("runs while `{text}`"));
     condition.unwrap_or_else(|| "this loop".to_string())
 }

@@ -56,12 +56,27 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let access = accesses.max_by_key(|access| (access.loop_depth, access.count))?;
     let volatility = object.variable.as_ref().and_then(|variable| variable.volatility.as_ref());
     let text = if volatility.is_none() { "`volatile` access" } else { "accessed here" };
-    let mut finding = in_local_memory(object, Some(access), &reason(volatility));
+    let hidden = object.variable.as_ref().filter(|_| is_deduced(object));
+    let reason = if hidden.is_some() { "its type is `volatile`".to_string() } else { reason(volatility) };
+    let mut finding = in_local_memory(object, Some(access), &reason);
     finding = finding.access(object, access, in_loop(text, object, access));
     if object.accesses.iter().any(|access| access.is_computed()) {
         finding = finding.note("also dynamically indexed, which alone could keep it in local memory");
     }
-    Some(finding.help(advice(object.variable.as_ref())).suggest(drop_volatile(object)))
+    let advice = hidden.map_or_else(|| advice(object.variable.as_ref()), deduced_advice);
+    Some(finding.help(advice).suggest(drop_volatile(object)))
+}
+
+/// Whether the type is `volatile` though its declaration does not say so: `T x`, for a `T` that is deduced from an argument.
+fn is_deduced(object: &StackObject) -> bool {
+    let Some(variable) = object.variable.as_ref().filter(|it| it.volatility == Some(Volatility::Value)) else {
+        return false;
+    };
+    declaration_at(object, &variable.span).is_some_and(|site| !site.mentions("volatile"))
+}
+
+fn deduced_advice(variable: &Variable) -> String {
+    format!("the type of `{}` is `volatile` by deduction: declare it with `std::remove_volatile_t`", variable.name)
 }
 
 /// Removes `volatile` from the declaration.

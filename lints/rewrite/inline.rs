@@ -1,9 +1,11 @@
 //! Functions that could be inlined but were not.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Node};
+use cuda_syntax::identifiers::occurrences;
 use cuda_syntax::tree::base_name;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::mangling::demangle;
@@ -23,7 +25,9 @@ const MAX_ADDED: usize = 2_000;
 
 /// Lets the compiler inline the functions (mangled names) that receive an object's address.
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject, functions: &[String]) -> Option<Suggestion> {
-    if added(cx, functions) > MAX_ADDED {
+    // A kernel that is larger already loses as little by half of itself.
+    let own = cx.unit.facts.ptx.function(&cx.frame.mangled).map_or(0, |kernel| kernel.instructions.len());
+    if added(cx, functions) > MAX_ADDED.max(own / 2) {
         return None;
     }
     let names: BTreeSet<String> = functions.iter().map(|function| format!("`{}`", demangle(function))).collect();
@@ -89,10 +93,12 @@ pub fn has_symbol(tree: &SyntaxTree, name: &str, is_relocatable: bool) -> bool {
 }
 
 /// `__forceinline__` for `__noinline__` in all declarations of a function, or nothing for it, where the function must
-/// keep its symbol; `None` if it is recursive.
+/// keep its symbol. Where none says `__noinline__`, the compiler found the function too large: its definition gets the word then.
+/// `None` if it is recursive.
 pub fn heads(tree: &SyntaxTree, name: &str, is_symbol: bool) -> Option<Vec<Edit>> {
     const KEYWORD: &str = "__noinline__";
     let mut edits = Vec::new();
+    let mut definitions = Vec::new();
     for node in functions_named(tree, name) {
         let body = node.field(Field::Body);
         let is_recursive = body.is_some_and(|body| {
@@ -109,8 +115,29 @@ pub fn heads(tree: &SyntaxTree, name: &str, is_symbol: bool) -> Option<Vec<Edit>
             true => tree.neutral_replacement(tree.without_blanks(at..at + KEYWORD.len()), ""),
             false => tree.neutral_replacement(at..at + KEYWORD.len(), "__forceinline__"),
         }));
+        definitions.extend(body.map(|_| node.start_byte()..end));
+    }
+    if edits.is_empty() && !is_symbol {
+        edits.extend(definitions.into_iter().filter_map(|head| forced(tree, head)));
     }
     Some(edits)
+}
+
+/// `__forceinline__` for the `inline` of a definition, or behind its `__device__`.
+fn forced(tree: &SyntaxTree, head: Range<usize>) -> Option<Edit> {
+    let text = tree.text().get(head.clone())?;
+    let word = |word: &str| {
+        let at = head.start + occurrences(text, word).next()?;
+        Some(at..at + word.len())
+    };
+    if ["__forceinline__", "__global__", "always_inline", "noinline"].iter().any(|it| word(it).is_some()) {
+        return None;
+    }
+    let device = word("__device__")?;
+    match ["inline", "__inline__"].into_iter().find_map(word) {
+        Some(inline) => tree.neutral_replacement(inline, "__forceinline__"),
+        None => tree.neutral_replacement(device, "__device__ __forceinline__"),
+    }
 }
 
 /// Searches all descendants, because `calls` skips nested blocks.
@@ -137,6 +164,27 @@ mod tests {
         assert!(edited.contains("__device__ __noinline__ void g"), "{edited}");
         assert_eq!(heads(&tree, "r", false), None);
         assert_eq!(heads(&tree, "nothing", false), Some(Vec::new()));
+    }
+
+    #[test]
+    fn functions_that_are_too_large_to_be_inlined_are_told_to_be() {
+        let text = "__device__ void f(float* p);\n\
+            __device__ void f(float* p) { p[0] = 1; }\n\
+            static inline __device__ void g(float* p) { f(p); }\n\
+            void h(float* p) { p[0] = 2; }\n\
+            __device__ __forceinline__ void i(float* p) { p[0] = 2; }\n";
+        let tree = SyntaxTree::example("a.cu", text);
+        let edited = |name: &str, is_symbol: bool| {
+            let edits = heads(&tree, name, is_symbol).unwrap();
+            apply(text, &edits.iter().collect::<Vec<_>>()).unwrap()
+        };
+        let with = |of: &str, instead: &str| text.replace(of, instead);
+        let definition = "__device__ void f(float* p) {";
+        assert_eq!(edited("f", false), with(definition, "__device__ __forceinline__ void f(float* p) {"));
+        assert_eq!(edited("g", false), with("static inline __device__", "static __forceinline__ __device__"));
+        for (name, is_symbol) in [("f", true), ("h", false), ("i", false)] {
+            assert_eq!(edited(name, is_symbol), text, "{name}");
+        }
     }
 
     #[test]

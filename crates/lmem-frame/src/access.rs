@@ -184,6 +184,8 @@ pub enum EscapeKind {
     IndirectCall,
     /// Stored to memory.
     Stored,
+    /// Stored among the arguments of `printf`.
+    Printed,
     /// Used by an instruction that takes generic addresses, such as inline assembly.
     Generic(String),
 }

@@ -154,12 +154,17 @@ pub fn gather(
 ) {
     let mut names: Vec<&&str> = flows.keys().collect();
     names.sort();
+    let buffers = print_buffers(flows);
     for name in names {
         let flow = &flows[*name];
         // A function without local variables may still pass on a pointer that it received; the call sites lead to the
         // objects of its callers.
         for Leaving { register, at, kind, location, argument } in leaving(flow) {
             let roots = flow.register_pointer(register, at).roots;
+            let kind = match kind {
+                EscapeKind::Stored if is_into(&buffers, flow, at) => EscapeKind::Printed,
+                kind => kind,
+            };
             for key in owners(flow, &roots, calls, flows) {
                 let places = places(trees, module, flow.function, location);
                 let span = places.first().and_then(|place| place.span(trees));
@@ -175,6 +180,27 @@ pub fn gather(
         }
     }
     own_first(objects);
+}
+
+/// The objects that functions pass to `printf` as its arguments.
+fn print_buffers(flows: &HashMap<&str, Flow<'_>>) -> BTreeSet<ObjectKey> {
+    let mut found = BTreeSet::new();
+    for flow in flows.values() {
+        let is_print = |call: &&Call| EscapeKind::Call(call.callee.clone().unwrap_or_default()).is_print();
+        for call in flow.calls().iter().filter(is_print) {
+            let arguments = call.arguments.iter().flatten();
+            let roots = arguments.flat_map(|argument| flow.register_pointer(*argument, call.instruction).roots);
+            found.extend(roots.filter_map(|root| key(flow, &root)));
+        }
+    }
+    found
+}
+
+/// Whether a store goes into such an object, and nowhere else.
+fn is_into(buffers: &BTreeSet<ObjectKey>, flow: &Flow<'_>, store: usize) -> bool {
+    let Some(address) = flow.function.instructions[store].address() else { return false };
+    let roots = flow.pointer(address, store).roots;
+    !roots.is_empty() && roots.iter().all(|root| key(flow, root).is_some_and(|key| buffers.contains(&key)))
 }
 
 /// Orders the escapes in the function that owns the object first; an address passed to others may escape again there.

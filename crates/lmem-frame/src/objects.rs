@@ -15,7 +15,7 @@ use super::access::{Access, Address, ObjectKey, RawObject, same_place};
 use super::escape::{self, CallSites};
 use super::merged::{self, Merged, MergedPlaces};
 use super::{stored_values, unroll_remainder, wide_accesses};
-use crate::place::{Place, Places, places, places_of_lines};
+use crate::place::{Place, Places, lines, places, places_of_lines};
 use crate::slow_path::has_slow_path;
 use crate::symbolize::byval_copies;
 use crate::symbolize::name::DeclaredOf;
@@ -153,6 +153,12 @@ fn place_access(
         Address::Computed(_) => unroll_remainder::origins_of_address(flow, address, index),
     };
     let mut access = new_access(access, kind, places, trees);
+    if matches!(access.address, Address::Induction(_)) {
+        // A loop that ptxas unrolls is rolled where the variable could have become registers.
+        let closing = flow.loops.innermost(index).and_then(|id| flow.loops.closing(id).next());
+        let closing = closing.map(|branch| lines(module, flow.function, flow.function.instructions[branch].location));
+        access.loop_lines = closing.filter(|lines| !lines.is_empty()).unwrap_or(access.loop_lines);
+    }
     access.origins = origins;
     access.is_found = is_found;
     access.is_vague = is_vague;

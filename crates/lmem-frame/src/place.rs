@@ -40,6 +40,19 @@ pub fn innermost(
     Levels::new(function, location).find_map(|level| level.place(trees, module))
 }
 
+/// The lines of a PTX instruction, innermost first, whatever files they are in; none if it has no line.
+pub fn lines(module: &PtxModule, function: &PtxFunction, location: Option<u32>) -> SourceLines {
+    let levels: Vec<Level<'_>> = Levels::new(function, location).collect();
+    if levels.first().is_none_or(|level| level.location.line == 0) {
+        return SourceLines::default();
+    }
+    let line = |level: &Level<'_>| {
+        let file = module.files.get(&level.location.file)?;
+        Some(SourceLine { file: file.as_str().into(), line: level.location.line })
+    };
+    levels.iter().filter_map(line).collect()
+}
+
 /// A location in the user's files: the text, the line, and the offset.
 pub fn position(trees: &SyntaxTrees<'_>, module: &PtxModule, location: &Location) -> Option<(TreeId, u32, usize)> {
     let location = Some(location).filter(|location| location.line > 0)?;

@@ -383,7 +383,7 @@ fn copied_from(stores: &[Store]) -> Option<String> {
 fn may_write_unseen(kind: &EscapeKind, flows: &HashMap<&str, Flow<'_>>) -> bool {
     match kind {
         EscapeKind::Call(name) => !flows.contains_key(name.as_str()),
-        EscapeKind::IndirectCall | EscapeKind::Stored => true,
+        EscapeKind::IndirectCall | EscapeKind::Stored | EscapeKind::Printed => true,
         EscapeKind::Generic(opcode) => !matches!(opcode.split('.').next(), Some("ld" | "st")),
     }
 }

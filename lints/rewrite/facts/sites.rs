@@ -45,6 +45,13 @@ impl DeclarationSite {
     }
 
     /// Removes a qualifier that occurs once in the declaration.
+    /// Whether the declaration has a word.
+    pub fn mentions(&self, word: &str) -> bool {
+        let node =
+            self.tree.root().and_then(|root| root.named_descendant_for_byte_range(self.range.start, self.range.end));
+        node.is_some_and(|node| words(&self.tree, node, word).next().is_some())
+    }
+
     pub fn without(&self, qualifier: &str) -> Option<Edit> {
         let node = self.tree.root()?.named_descendant_for_byte_range(self.range.start, self.range.end)?;
         let mut found = words(&self.tree, node, qualifier);

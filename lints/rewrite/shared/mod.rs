@@ -153,7 +153,7 @@ pub fn obstacle(cx: &LintContext<'_>, object: &StackObject) -> Option<String> {
     if !cx.frame.is_entry || object.function.is_some() {
         return Some("it is in the frame of a function that is not inlined".to_string());
     }
-    if object.escapes().iter().any(|escape| matches!(escape.kind, EscapeKind::Stored)) {
+    if object.escapes().iter().any(|escape| matches!(escape.kind, EscapeKind::Stored | EscapeKind::Printed)) {
         return Some("a pointer to it is stored".to_string());
     }
     let variable = own_variable(cx, object)?;
@@ -265,7 +265,7 @@ fn keep_for_leaders(
 /// The variable, if it is in the kernel's own frame and no pointer to it is stored.
 fn own_variable(cx: &LintContext<'_>, object: &StackObject) -> Option<PrivateVariable> {
     let is_own = cx.frame.is_entry && object.function.is_none();
-    let is_kept = object.escapes().iter().all(|escape| !matches!(escape.kind, EscapeKind::Stored));
+    let is_kept = object.escapes().iter().all(|escape| !matches!(escape.kind, EscapeKind::Stored | EscapeKind::Printed));
     private_variable(object).filter(|_| is_own && is_kept)
 }
 

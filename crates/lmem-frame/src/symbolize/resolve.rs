@@ -10,7 +10,7 @@ use std::rc::Rc;
 use cuda_syntax::ast::Node;
 
 use cuda_syntax::identifiers::occurrences;
-use cuda_syntax::tree::{Declaration, DeclarationKind, MemberSyntax, Mention};
+use cuda_syntax::tree::{Declaration, DeclarationKind, MemberSyntax, Mention, Volatility};
 use cuda_syntax::{SyntaxTree, SyntaxTrees, types};
 use lmem_base::chain::Shared;
 use lmem_base::mangling::{bind, demangle, template_arguments};
@@ -435,6 +435,10 @@ pub fn describe(declaration: &mut Declaration, variable: &FrontEndVariable) {
     // A mangled type name does not help the reader.
     if !variable.type_text.contains("_Z") {
         declaration.type_text = without_versions(&variable.type_text);
+    }
+    // A template may be given a type that is `volatile`, which the text does not show: `T x`.
+    if variable.is_volatile && declaration.kind != DeclarationKind::Alias {
+        declaration.volatility.get_or_insert(Volatility::Value);
     }
     declaration.members =
         variable.members.iter().map(|member| (member.path.clone(), member.type_text.clone(), member.bytes)).collect();

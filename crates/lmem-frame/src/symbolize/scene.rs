@@ -64,6 +64,7 @@ impl Scene {
         };
         self.front_end.functions.entry("_Z1k".into()).or_default().push(FrontEndVariable {
             is_temporary: false,
+            is_volatile: false,
             name: name.into(),
             file: Example::NAME.into(),
             line: u32::try_from(line).unwrap(),

@@ -166,7 +166,7 @@ fn argument_range(escape: &Escape, trees: &SyntaxTrees<'_>) -> Option<Range<usiz
             place.tree(trees).argument(region, &demangle(function), passed(function, (index, count)))
         }
         EscapeKind::IndirectCall => place.tree(trees).argument_by_count(region, index, count),
-        EscapeKind::Stored | EscapeKind::Generic(_) => None,
+        EscapeKind::Stored | EscapeKind::Printed | EscapeKind::Generic(_) => None,
     }
 }
 

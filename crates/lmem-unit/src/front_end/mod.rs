@@ -59,6 +59,9 @@ pub struct FrontEndVariable {
     /// Whether it is a reference to a temporary, `const Eight &o = load(p);`. Type, size and members are those of the temporary.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_temporary: bool,
+    /// Whether the value is `volatile`, or the elements are; not what a pointer leads to.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_volatile: bool,
 }
 
 /// A member of a structure: `key`, or `inner.key` for a nested structure.
@@ -250,6 +253,7 @@ impl Reader {
             bytes: declared.bytes(),
             type_text: declared.text,
             is_temporary: false,
+            is_volatile: !head.contains('*') && head.split_whitespace().any(|word| word == "volatile"),
         });
     }
 }
@@ -486,6 +490,7 @@ __cuda_local_var_36678_22_non_const_q = (_Z4passRK5Eight((((const struct Eight *
     fn arrays_within_variables_have_lengths() {
         let variable = |type_text: &str, members: &[&str]| FrontEndVariable {
             is_temporary: false,
+            is_volatile: false,
             name: "v".into(),
             file: "t.cu".into(),
             line: 1,

@@ -126,6 +126,12 @@ impl PtxLoops {
         self.exits.get(id.index()).map_or(&[], Vec::as_slice)
     }
 
+    /// The branches that lead back to the header of a loop.
+    pub fn closing(&self, id: Loop) -> impl Iterator<Item = usize> {
+        let latches = self.loops.all.get(id.index()).map_or(&[][..], |info| &info.latches).iter();
+        latches.filter_map(|latch| (self.graph.block(*latch).end as usize).checked_sub(1))
+    }
+
     /// The trip count of a loop.
     pub fn trip(&self, id: Loop, flow: &Flow<'_>) -> TripCount {
         match self.exits(id) {
