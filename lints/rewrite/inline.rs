@@ -71,7 +71,7 @@ fn in_trees(cx: &LintContext<'_>, object: &StackObject, function: &str) -> Vec<E
     let is_relocatable = cx.unit.is_relocatable();
     // A header may declare what another file defines.
     let is_symbol = trees.iter().any(|tree| has_symbol(tree, name, is_relocatable));
-    let edits = trees.into_iter().map(|tree| heads(tree, name, is_symbol).unwrap_or_default());
+    let edits = trees.into_iter().map(|tree| told(tree, name, is_symbol).unwrap_or_default());
     edits.flatten().collect()
 }
 
@@ -84,7 +84,7 @@ fn in_file(cx: &LintContext<'_>, name: &Span) -> Vec<Edit> {
             .beside(unit.declared_beside(&name.file))
     });
     let name = base_name(name.text());
-    tree.and_then(|tree| heads(&tree, name, has_symbol(&tree, name, cx.unit.is_relocatable()))).unwrap_or_default()
+    tree.and_then(|tree| told(&tree, name, has_symbol(&tree, name, cx.unit.is_relocatable()))).unwrap_or_default()
 }
 
 /// Whether other object files may call a function by its symbol, which an inline function does not have.
@@ -93,12 +93,10 @@ pub fn has_symbol(tree: &SyntaxTree, name: &str, is_relocatable: bool) -> bool {
 }
 
 /// `__forceinline__` for `__noinline__` in all declarations of a function, or nothing for it, where the function must
-/// keep its symbol. Where none says `__noinline__`, the compiler found the function too large: its definition gets the word then.
-/// `None` if it is recursive.
+/// keep its symbol; `None` if it is recursive.
 pub fn heads(tree: &SyntaxTree, name: &str, is_symbol: bool) -> Option<Vec<Edit>> {
     const KEYWORD: &str = "__noinline__";
     let mut edits = Vec::new();
-    let mut definitions = Vec::new();
     for node in functions_named(tree, name) {
         let body = node.field(Field::Body);
         let is_recursive = body.is_some_and(|body| {
@@ -115,10 +113,17 @@ pub fn heads(tree: &SyntaxTree, name: &str, is_symbol: bool) -> Option<Vec<Edit>
             true => tree.neutral_replacement(tree.without_blanks(at..at + KEYWORD.len()), ""),
             false => tree.neutral_replacement(at..at + KEYWORD.len(), "__forceinline__"),
         }));
-        definitions.extend(body.map(|_| node.start_byte()..end));
     }
+    Some(edits)
+}
+
+/// The same, and where no declaration says `__noinline__`, the word that has the compiler inline what it found too large.
+fn told(tree: &SyntaxTree, name: &str, is_symbol: bool) -> Option<Vec<Edit>> {
+    let mut edits = heads(tree, name, is_symbol)?;
     if edits.is_empty() && !is_symbol {
-        edits.extend(definitions.into_iter().filter_map(|head| forced(tree, head)));
+        let definition = |node: Node<'_>| Some(node.start_byte()..node.field(Field::Body)?.start_byte());
+        let definitions = functions_named(tree, name).into_iter().filter_map(definition);
+        edits.extend(definitions.filter_map(|head| forced(tree, head)));
     }
     Some(edits)
 }
@@ -175,7 +180,7 @@ mod tests {
             __device__ __forceinline__ void i(float* p) { p[0] = 2; }\n";
         let tree = SyntaxTree::example("a.cu", text);
         let edited = |name: &str, is_symbol: bool| {
-            let edits = heads(&tree, name, is_symbol).unwrap();
+            let edits = told(&tree, name, is_symbol).unwrap();
             apply(text, &edits.iter().collect::<Vec<_>>()).unwrap()
         };
         let with = |of: &str, instead: &str| text.replace(of, instead);

@@ -265,7 +265,8 @@ fn keep_for_leaders(
 /// The variable, if it is in the kernel's own frame and no pointer to it is stored.
 fn own_variable(cx: &LintContext<'_>, object: &StackObject) -> Option<PrivateVariable> {
     let is_own = cx.frame.is_entry && object.function.is_none();
-    let is_kept = object.escapes().iter().all(|escape| !matches!(escape.kind, EscapeKind::Stored | EscapeKind::Printed));
+    let is_kept =
+        object.escapes().iter().all(|escape| !matches!(escape.kind, EscapeKind::Stored | EscapeKind::Printed));
     private_variable(object).filter(|_| is_own && is_kept)
 }
 

@@ -177,6 +177,14 @@ fn object_lines(
     })
 }
 
+/// The elements that a row of elements smaller than a word lacks for an odd number of words: then threads that use the same
+/// element of their rows use different banks.
+fn missing_elements(size: u64, elements: u64) -> u64 {
+    let of_two = 2 * BANK_BYTES;
+    let beyond = (size * elements + of_two - BANK_BYTES) % of_two;
+    (of_two - beyond) % of_two / size
+}
+
 /// The parts of the new declaration.
 struct Row<'r> {
     tree: &'r SyntaxTree,
@@ -216,11 +224,22 @@ impl Row<'_> {
         let is_number = declared.is_of_pointers || types::size_of(type_text).is_some();
         let alignment = if is_number { None } else { plain_type::alignment(tree, type_text, argument) };
         let words = self.bytes.filter(|_| alignment == Some(BANK_BYTES)).map(|bytes| bytes / BANK_BYTES);
-        let gap = match words {
-            Some(_) => "float gap; /* no bank conflicts */".to_string(),
-            None => format!("{type_text} {before}gap;"),
+        // Elements of a part of a word: as many more as make an odd number of words.
+        let narrow = types::size_of(type_text).filter(|size| *size < BANK_BYTES && !declared.is_of_pointers);
+        let missing = narrow.and_then(|size| {
+            let counted = elements.and_then(|elements| u64::try_from(elements).ok());
+            Some(missing_elements(size, counted.or_else(|| Some(self.bytes? / size))?))
+        });
+        let gap = match (words, missing) {
+            (Some(_), _) => "float gap; /* no bank conflicts */".to_string(),
+            (None, Some(more @ 2..)) => format!("{type_text} {before}gap[{more}]; /* no bank conflicts */"),
+            (None, _) => format!("{type_text} {before}gap;"),
         };
-        let is_odd = words.map_or_else(|| elements.is_some_and(|elements| elements % 2 == 1), |words| words % 2 == 1);
+        let is_odd = match (words, missing) {
+            (Some(words), _) => words % 2 == 1,
+            (None, Some(more)) => more == 0,
+            (None, None) => elements.is_some_and(|elements| elements % 2 == 1),
+        };
         let mut lines = match self.bytes.is_none() || is_odd {
             true => vec![
                 format!("__shared__ {type_text} {before}{block}[{count}]{extents};"),
@@ -482,6 +501,14 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
             (
                 "  int w[6];\n  read(w, n);",
                 "__shared__ struct { int own[6]; int gap; } w_of_block[256]; auto &w = w_of_block[threadIdx.x].own; read(w, n);",
+            ),
+            (
+                "unsigned char w[25]; read(w, n);",
+                "__shared__ struct { unsigned char own[25]; unsigned char gap[3]; /* no bank conflicts */ } w_of_block[256]; auto &w = w_of_block[threadIdx.x].own; read(w, n);",
+            ),
+            (
+                "short w[6]; read(w, n);",
+                "__shared__ short w_of_block[256][6]; auto &w = w_of_block[threadIdx.x]; read(w, n);",
             ),
             (
                 "float4 w[5]; read(w, n);",

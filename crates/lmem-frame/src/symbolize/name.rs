@@ -578,15 +578,21 @@ mod tests {
 
     #[test]
     fn what_is_passed_to_a_call_is_no_smaller_variable_beside_it() {
-        let text = "__global__ void k(float *out, int n) {\n  float a[8], b[12];\n  out[0] = a[n];\n  touch(p);\n}\n";
+        let text = "__global__ void k(float *out, int n) {\n  float a[8], b[12];\n  out[0] = a[n];\n  out[1] = b[2];\n  touch(p);\n}\n";
         let of = |is_passed: bool| {
             let escape = |it: &Shown<'_>| it.passed("_Z5touchPf", (0, 1), &[at("touch(")]);
             named(&Scene::new(text), |it| {
                 let escapes = is_passed.then(|| escape(it)).into_iter().collect();
-                vec![RawObject { escapes, ..object(48, vec![it.computed_load(&[at("out[0]")])]) }]
+                vec![RawObject {
+                    escapes,
+                    ..object(48, vec![it.computed_load(&[at("out[0]")]), it.load(&[at("out[1]")])])
+                }]
             })
         };
-        assert_eq!((of(false), of(true)), (some(&["a"]), some(&[""])));
+        assert_eq!((of(false), of(true)), (some(&["a"]), some(&["b"])));
+        // Bytes beyond it that no other variable explains are not its own.
+        let alone = |it: &Shown<'_>| vec![object(48, vec![it.computed_load(&[at("out[0]")])])];
+        assert_eq!(named(&Scene::new(text), alone), some(&[""]));
     }
 
     #[test]
