@@ -47,7 +47,7 @@ use lmem_frame::{
 use crate::framework::{Check, Finding, Lint, LintContext, describe, in_loop, line_of, object_finding, origin};
 use crate::rewrite::facts::sites::{DeclarationSite, declaration_at, located};
 use crate::rewrite::sroa::scalar_replacement;
-use crate::rewrite::{Rewrite, shared};
+use crate::rewrite::{Rewrite, by_reference, shared};
 
 pub(crate) static LINT: Lint =
     Lint { name: "param_copy", level: Level::Warn, source: include_str!("param_copy.rs"), check: Check::Object(check) };
@@ -103,7 +103,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         };
         finding = finding.access(object, guilty, in_loop(&text, object, guilty));
     }
-    let finding = finding.help(advice(cx, object, copy, copied)).suggest(grid_constant(cx, object, copy, copied));
+    let finding = finding.help(advice(cx, object, copy, copied));
+    let finding = grid_constant(cx, object, copy, copied).into_iter().fold(finding, |it, one| it.suggest(Some(one)));
     let own = written_members(cx, object, copy, copied).into_iter().flatten();
     let finding = own.fold(finding, |finding, own| finding.suggest(Some(own)));
     // A copy that nothing writes is the same in all threads: a row for each of them would be waste.
@@ -111,27 +112,31 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     Some(finding.suggest(shared::suggestion(cx, object).filter(|_| is_changed)))
 }
 
-/// Inserts `const __grid_constant__` before the parameter. If the compiler sees a write to it, it rejects the edit; a
-/// write that it does not see would be an error all the same.
-fn grid_constant(
-    cx: &LintContext<'_>,
-    object: &StackObject,
-    copy: &ParameterCopy,
-    copied: Copied,
-) -> Option<Suggestion> {
-    let parameter = copy.parameter.as_ref()?;
-    let is_own = matches!(copied, Copied::Itself | Copied::Part) && cx.frame.is_entry;
-    if !is_own || !copy.writes.is_empty() || is_read_apart(object) {
-        return None;
-    }
-    let site = declaration_at(object, &parameter.span)?;
+/// Inserts `const __grid_constant__` before the parameter, alone or with references to it in the functions that get copies. If the
+/// compiler sees a write to it, it rejects the edit; a write that it does not see would be an error all the same.
+fn grid_constant(cx: &LintContext<'_>, object: &StackObject, copy: &ParameterCopy, copied: Copied) -> Vec<Suggestion> {
+    let is_copied = copied != Copied::Variable && cx.frame.is_entry;
+    let parameter = copy.parameter.as_ref().filter(|_| is_copied && copy.writes.is_empty() && !is_read_apart(object));
+    let Some((parameter, site)) = parameter.and_then(|it| Some((it, declaration_at(object, &it.span)?))) else {
+        return Vec::new();
+    };
     let applicability = match copy.may_be_written {
         true => Applicability::MaybeIncorrect,
         false => Applicability::MachineApplicable,
     };
-    let edits = constant_in_place(cx, &site).into_iter().collect();
-    let title = format!("declare `{}` as `const __grid_constant__` (read in place, no copy)", parameter.name);
-    Some(Rewrite::new(applicability, edits).within_kernel(site.is_within_kernel()).suggestion(title))
+    let Some(constant) = constant_in_place(cx, &site) else { return Vec::new() };
+    let title = format!("declare `{}` as `const __grid_constant__`", parameter.name);
+    let alone = (copied != Copied::Inner).then(|| {
+        let rewrite = Rewrite::new(applicability, vec![constant.clone()]).within_kernel(site.is_within_kernel());
+        rewrite.suggestion(format!("{title} (read in place, no copy)"))
+    });
+    let with_functions = by_reference::edits(object, &parameter.span).map(|(functions, mut edits)| {
+        let functions: Vec<String> = functions.iter().map(|function| format!("`{function}`")).collect();
+        edits.push(constant);
+        Rewrite::new(applicability, edits)
+            .suggestion(format!("{title}, and take it by reference in {}", functions.join(", ")))
+    });
+    alone.into_iter().chain(with_functions).collect()
 }
 
 /// Whether the kernel reads elements at divergent indices, which constant memory serializes. On an H200 a loop over 16

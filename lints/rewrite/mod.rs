@@ -6,6 +6,7 @@
 //! families need; `edits` has the result type of all of them.
 
 pub mod bits;
+pub mod by_reference;
 pub mod by_value;
 pub mod component;
 pub mod constant_tables;
