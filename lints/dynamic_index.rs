@@ -215,7 +215,7 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: 
                 .to_string()
         }
         Some(Uniformity::Uniform) => {
-            "make the index a constant (unroll, or `switch` around the loop); a uniform index costs little".to_string()
+            "make the index a constant (unroll, or `switch` around the loop)".to_string()
         }
         _ if shared::is_resident_stack(cx, object) => {
             "keep the stack shorter, or traverse without one: its top stays in L1, and shared memory for it would cost \

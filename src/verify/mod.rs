@@ -282,14 +282,7 @@ fn is_advised(diagnostic: &Diagnostic, title: &str) -> bool {
 
 /// The advice if no edit helps.
 fn dead_end(diagnostic: &Diagnostic) -> String {
-    let uniformity = diagnostic.evidence.as_ref().and_then(|evidence| evidence.uniformity);
-    let name = diagnostic.code.name();
-    match uniformity {
-        Some(Uniformity::Uniform) if name == "dynamic_index" => {
-            format!("no edit found that helps, and a uniform index costs little (`// lmem: allow({name})` silences it)")
-        }
-        _ => format!("no edit found that helps; restructure, or silence it with `// lmem: allow({name})`"),
-    }
+    format!("no edit found that helps; restructure, or silence it with `// lmem: allow({})`", diagnostic.code.name())
 }
 
 /// The suggestions of a round, the costliest diagnostics first.
