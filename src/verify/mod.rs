@@ -542,6 +542,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             None => None,
         };
         let estimated = compare::estimated(before, edited, executed, terms);
+        let is_more_work = matches!(figures.doubt, Some(Fault::Work(..)));
         // What was measured counts, and the estimate does not; without both, what the machine code looks like.
         let speedup = match (measured.as_ref().and_then(Measurement::timing), figures.doubt) {
             (Some(timing), _) => {
@@ -554,8 +555,9 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             },
         };
         let is_by_hand = candidate.suggestion.applicability == Applicability::HasPlaceholders;
-        if is_by_hand && measured.is_none() && compare::is_too_little_by_hand(before, edited, speedup, terms) {
-            return Err(Fault::Doubtful);
+        let is_too_little = || compare::is_too_little_by_hand(before, edited, speedup, terms, is_more_work);
+        if is_by_hand && measured.is_none() && is_too_little() {
+            return Err(Fault::ByHand);
         }
         if let Some(fault) = compare::swells(before, edited, speedup).filter(|_| measured.is_none()) {
             return Err(fault);
