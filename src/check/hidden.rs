@@ -19,6 +19,8 @@ pub struct Checked<'a> {
     pub left_out: &'a BTreeSet<String>,
     /// Architectures that the settings of the revision name, and those of now do not.
     pub dropped: &'a [&'a String],
+    /// What settings have sources compiled otherwise.
+    pub otherwise: &'a [String],
     /// Whether comments or settings silence a lint in a file.
     pub is_silent: &'a dyn Fn(&str, &str) -> bool,
     /// The kernels that were compiled, without namespaces and template arguments.
@@ -42,6 +44,7 @@ pub fn take(
         None => false,
     });
     notes.extend(checked.dropped.iter().map(|name| format!("nothing is compiled for {name}")));
+    notes.extend(checked.otherwise.iter().cloned());
     if notes.is_empty() {
         return None;
     }

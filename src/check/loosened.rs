@@ -89,7 +89,7 @@ fn pairs<'a>(old: &'a Workspace, now: &'a Workspace, before: &impl Fn(&Path) -> 
 }
 
 /// The settings that hold for a path: those of its package, else those of any file.
-fn config_of<'a>(workspace: &'a Workspace, path: &Path) -> Option<&'a Arc<PackageConfig>> {
+pub(super) fn config_of<'a>(workspace: &'a Workspace, path: &Path) -> Option<&'a Arc<PackageConfig>> {
     let around = workspace.packages.iter().filter(|package| path.starts_with(&package.root));
     let nearest = around.max_by_key(|package| package.root.components().count());
     nearest.map(|package| &package.config).or_else(|| workspace.files.first().map(|file| &file.config))

@@ -28,6 +28,7 @@ mod not_analysed;
 mod not_captured;
 mod once;
 mod only;
+mod otherwise;
 mod parts;
 mod progress;
 mod prove;

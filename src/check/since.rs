@@ -17,12 +17,12 @@ use lmem_project::discover::{DiscoverError, NotChecked, Unchecked, Workspace};
 
 use super::hidden::{self, Checked};
 use super::jobs::Job;
-use super::loosened;
 use super::not_analysed;
 use super::revision::Revision;
 use super::surroundings::Surroundings;
 use super::unit::UnitReport;
 use super::{CheckError, Outcome, Talk};
+use super::{loosened, otherwise};
 use crate::cli::CheckArgs;
 use crate::gate::{Against, Baseline};
 use crate::git::{Changes, Checkout, GitError, Repository, TreeEntry};
@@ -254,6 +254,13 @@ impl Since {
             _ => BTreeSet::new(),
         };
         let before = |path: &Path| self.old.place(&self.old_name(&self.own(path)));
+        let dropped: Vec<&String> =
+            asked_then.iter().filter(|name| !asked_now.is_empty() && !asked_now.contains(name)).collect();
+        let is_said = |architecture: &String| dropped.contains(&architecture);
+        let otherwise = old
+            .as_ref()
+            .map(|old| otherwise::notes(&old.workspace, workspace, before, self.arguments.arch.is_empty(), is_said));
+        let otherwise = otherwise.unwrap_or_default();
         let loosened = match &old {
             Some(old) => loosened::remark(&old.workspace, workspace, before, &self.name, &self.arguments)?,
             None => None,
@@ -279,9 +286,7 @@ impl Since {
         report
             .diagnostics
             .extend(self.other_submodules(&report.diagnostics, workspace).into_iter().filter_map(leveled));
-        let dropped: Vec<&String> =
-            asked_then.iter().filter(|name| !asked_now.is_empty() && !asked_now.contains(name)).collect();
-        let checked = Checked { left_out: &left_out, dropped: &dropped, is_silent, compiled };
+        let checked = Checked { left_out: &left_out, dropped: &dropped, otherwise: &otherwise, is_silent, compiled };
         report.diagnostics.extend(hidden::take(&mut tally, &checked, workspace, &self.name).and_then(leveled));
         // What a source reads that does not compile is not known.
         let has_header = self.changes.changed.iter().any(|path| has_ending(Path::new(path), &HEADERS));

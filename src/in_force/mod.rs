@@ -64,6 +64,10 @@ pub struct Everything {
 pub fn everything(arguments: &CheckArgs, matches: &ArgMatches, folder: &Path) -> Result<Everything, CheckError> {
     let workspace = discover(&arguments.scope(folder))?;
     let typed = typed_levels(arguments)?;
+    // Names that no lint has are errors of a check, too.
+    let known = lmem_lints::names_with_levels();
+    let configs = workspace.packages.iter().map(|it| &it.config).chain(workspace.files.iter().map(|it| &it.config));
+    configs.map(|config| config.validate_lints(&known)).collect::<Result<Vec<()>, _>>()?;
     let of_workspace = settings(&workspace.root.join("Cargo.toml"), Some(Table::Workspace));
     let of_workspace = placed(of_workspace, &workspace.root.join("Cargo.toml"), &workspace);
     let mut parts: Vec<Part> = Vec::new();

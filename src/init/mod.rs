@@ -9,6 +9,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use lmem_base::places::GIT_FOLDER;
 use lmem_base::{files, places, process};
 use lmem_project::config::FILE_NAME;
 
@@ -218,7 +219,7 @@ fn git_path(root: &Path, question: &[&str]) -> Option<PathBuf> {
 /// Writes a file, or leaves it unchanged. `may_replace` is called if the file exists with other content.
 ///
 /// # Errors
-/// The file cannot be written, or a link in its path leads out of the repository.
+/// The file cannot be written, or a link in its path leads out of the repository, or into git's folder.
 pub fn write(planned: &Planned, may_replace: &mut dyn FnMut(&Path) -> bool) -> Result<Fate, InitError> {
     let path = &planned.path;
     let failed = |error| InitError::Write { path: path.clone(), error };
@@ -248,8 +249,10 @@ fn refuse_links(parent: &Path, planned: &Planned) -> Result<(), InitError> {
         fs_err::canonicalize(path).map_err(|error| InitError::Write { path: planned.path.clone(), error })
     };
     let parent = real(parent)?;
+    // Hooks are what git has in its folder; nothing else of ours is.
+    let is_fit = |below: &Path| planned.is_program || below.components().all(|part| part.as_os_str() != GIT_FOLDER);
     for place in &planned.places {
-        if parent.starts_with(real(place)?) {
+        if parent.strip_prefix(real(place)?).is_ok_and(is_fit) {
             return Ok(());
         }
     }

@@ -3,6 +3,7 @@
 //! The options are those of `nvcc --help` of CUDA 13.5. An option may begin with one dash or two; its value follows `=`
 //! or is the next word.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use lmem_base::source::normalize;
@@ -26,6 +27,9 @@ pub struct Invocation {
     /// PTX, cubins and fatbins that the command writes, each with its source file.
     pub outputs: Vec<(PathBuf, PathBuf)>,
 }
+
+/// More targets than there are architectures: none of nvcc's commands has so many.
+pub const MAX_TARGETS: usize = 64;
 
 /// How an option is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -356,13 +360,8 @@ impl Parser {
         if targets.iter().any(|target| target.architecture.is_some()) {
             targets.retain(|target| target.architecture.is_some());
         }
-        let mut seen = Vec::new();
-        targets.retain(|target| {
-            !seen.contains(target) && {
-                seen.push(target.clone());
-                true
-            }
-        });
+        let mut seen = HashSet::new();
+        targets.retain(|target| seen.insert(target.clone()));
         targets
     }
 

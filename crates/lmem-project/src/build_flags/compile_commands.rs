@@ -11,7 +11,7 @@ use serde::Deserialize;
 use lmem_base::places::{self, Places, tree_of};
 use lmem_base::source::{display_path, normalize};
 
-use super::arguments::Invocation;
+use super::arguments::{Invocation, MAX_TARGETS};
 use super::clang;
 use super::record::ResponseFiles;
 use crate::config::nvcc_flags;
@@ -245,6 +245,13 @@ impl Commands {
             is_read = false;
             invocation.inputs.push(own);
         }
+        if invocation.targets.len() > MAX_TARGETS {
+            let name = entry.file.display();
+            self.notes
+                .push(format!("`{name}` is compiled for {} architectures: the first count", invocation.targets.len()));
+            invocation.targets.truncate(MAX_TARGETS);
+            is_read = false;
+        }
         let (allowed, mut refused) = nvcc_flags::allowed(&invocation.flags, &folder);
         is_read &= dropped.is_empty();
         refused.extend(dropped);
@@ -258,7 +265,8 @@ impl Commands {
         }
         invocation.flags = allowed;
         self.invocations.push(invocation);
-        is_read && is_whole && !refused.iter().any(|flag| nvcc_flags::may_change_text(flag))
+        let changes = |flag: &String| nvcc_flags::may_change_text(flag) || nvcc_flags::may_change_code(flag);
+        is_read && is_whole && !refused.iter().any(changes)
     }
 }
 

@@ -16,6 +16,7 @@ use cargo_metadata::{Metadata, MetadataCommand};
 use lmem_base::places::{self, Places, tree_of};
 use lmem_base::process::{self, End};
 use lmem_base::source::normalize;
+use lmem_base::way;
 use memchr::memmem;
 
 use super::DiscoverError;
@@ -35,12 +36,29 @@ const MAX_MANIFEST_BYTES: u64 = 16 << 20;
 /// What cargo may take: manifests of members are read by cargo alone.
 const MAX_MEMORY_BYTES: u64 = 4 << 30;
 
-/// Variables that hold folders; cargo and rustup resolve relative ones from the current folder.
-const FOLDERS: [&str; 5] =
-    ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "CARGO_BUILD_BUILD_DIR", "CARGO_HOME", "RUSTUP_HOME"];
+/// Variables that hold folders; cargo resolves relative ones from the current folder.
+const OUTPUT_FOLDERS: [&str; 3] = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR", "CARGO_BUILD_BUILD_DIR"];
 
-/// The metadata of a manifest with an absolute path. With `--no-deps`, cargo needs neither the network nor a lock file.
+/// Variables that hold folders with programs and settings. A relative one could lead into the checked tree, whose programs would be
+/// started.
+const HOMES: [&str; 2] = ["CARGO_HOME", "RUSTUP_HOME"];
+
+/// The metadata of a manifest with an absolute path, if that and the manifests of all members lie where no link leads out of the tree:
+/// what a member's folder holds counts as the tree's. With `--no-deps`, cargo needs neither the network nor a lock file.
 pub(super) fn metadata(manifest: &Path, memory: Option<&dyn Remember>) -> Result<Metadata, DiscoverError> {
+    let stays = |manifest: &Path, root: &Path| way::stays_in_own_tree(manifest, root).map_err(DiscoverError::LeadsOut);
+    // Cargo's errors quote manifests.
+    stays(manifest, manifest.parent().unwrap_or(manifest))?;
+    let said = all_metadata(manifest, memory)?;
+    let root = said.workspace_root.as_std_path();
+    stays(&root.join(MANIFEST), root)?;
+    for package in &said.packages {
+        stays(package.manifest_path.as_std_path(), root)?;
+    }
+    Ok(said)
+}
+
+fn all_metadata(manifest: &Path, memory: Option<&dyn Remember>) -> Result<Metadata, DiscoverError> {
     let program = program().ok_or_else(|| DiscoverError::Cargo("no `cargo` is on `PATH`".to_string()))?;
     let Some(memory) = memory else { return parsed(&asked(manifest, program)?) };
     let name = remember::name(manifest, &program);
@@ -105,11 +123,17 @@ fn program() -> Option<PathBuf> {
 fn in_neutral_folder(command: &mut Command) {
     command.current_dir(NEUTRAL);
     let current = std::env::current_dir().unwrap_or_default();
-    for name in FOLDERS {
+    let relative = |name: &str| {
         let value: Option<OsString> = std::env::var_os(name).filter(|value| !value.is_empty());
-        if let Some(folder) = value.map(PathBuf::from).filter(|folder| folder.is_relative()) {
+        value.map(PathBuf::from).filter(|folder| folder.is_relative())
+    };
+    for name in OUTPUT_FOLDERS {
+        if let Some(folder) = relative(name) {
             command.env(name, normalize(&current.join(folder)));
         }
+    }
+    for name in HOMES.into_iter().filter(|name| relative(name).is_some()) {
+        command.env_remove(name);
     }
 }
 

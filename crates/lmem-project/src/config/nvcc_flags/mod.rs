@@ -331,6 +331,34 @@ pub fn may_change_text(flag: &str) -> bool {
     parts.into_iter().any(|part| part.starts_with('@') || bare(part) || is_for_host && host::may_define(part))
 }
 
+/// Whether a flag that is refused may change the code of kernels: options of `ptxas` and of the front end.
+pub fn may_change_code(flag: &str) -> bool {
+    // Messages, and what is beside the code.
+    const HARMLESS: [&str; 11] = [
+        "diag_",
+        "display_error_number",
+        "no_warnings",
+        "suppress-",
+        "warn",
+        "Werror",
+        "generate-line-info",
+        "lineinfo",
+        "opt-info",
+        "fdevice-time-trace",
+        "preserve-relocs",
+    ];
+    let (name, options) = flag.split_once(['=', ' ']).unwrap_or((flag, ""));
+    if !["Xptxas", "ptxas-options", "Xcudafe"].contains(&name.trim_start_matches('-')) {
+        return false;
+    }
+    let is_harmless = |option: &str| {
+        let bare = option.trim_start_matches('-');
+        is_ptxas_option(option) || bare.is_empty() || HARMLESS.iter().any(|harmless| bare.starts_with(harmless))
+    };
+    let options = options.split([' ', ',', '"', '\'']);
+    options.filter(|option| option.starts_with('-')).any(|option| !is_harmless(option))
+}
+
 /// Whether nvcc has the option: one that it has not it may hand to the host compiler.
 pub fn is_of_nvcc(option: &str) -> bool {
     let bare = option.trim_start_matches('-').split('=').next().unwrap_or(option);

@@ -164,3 +164,25 @@ fn the_message_says_what_to_do() {
     assert!(message(&["--use-fast-math"]).contains("did you mean `--use_fast_math`"));
     assert!(message(&["-maxrregcount"]).contains("needs a value"));
 }
+
+#[test]
+fn options_of_ptxas_and_the_front_end_change_code() {
+    for flag in [
+        "-Xptxas=--maxntid=1024",
+        "-Xptxas -v,--minnctapersm=8",
+        "--ptxas-options=-g",
+        "-Xcudafe=--unsigned_chars",
+        "-Xcudafe \"--diag_suppress=1 --unsigned_chars\"",
+    ] {
+        assert!(may_change_code(flag), "{flag}");
+    }
+    for flag in [
+        "-Xptxas=-v,--warning-as-error",
+        "-Xcudafe --diag_suppress=20012",
+        "-Xcudafe=--display_error_number",
+        "-O3",
+        "-lineinfo",
+    ] {
+        assert!(!may_change_code(flag), "{flag}");
+    }
+}
