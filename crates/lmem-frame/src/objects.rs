@@ -104,8 +104,8 @@ fn place_access(
     let mut places = places(trees, module, flow.function, instruction.location);
     let mut is_vague = merged::is_without_line(flow.function, index);
     match known.merged.of(flow, index, instruction.opcode() == Opcode::St, module, trees) {
-        Some(Merged::Statement(place)) => (places, is_vague) = (Chain::new(place, places), false),
-        Some(Merged::Loop(place)) => (places, is_vague) = (Chain::new(place, places), true),
+        Some(Merged::Statement(inner)) => (places, is_vague) = (behind(inner, places), false),
+        Some(Merged::Loop(inner)) => (places, is_vague) = (behind(inner, places), true),
         None => {}
     }
     if let (true, Some(tree)) = (places.is_empty(), trees.ptx_id()) {
@@ -213,6 +213,11 @@ fn is_two_over_pi(flow: &Flow<'_>, operand: &Operand) -> bool {
         Operand::Vector(parts) | Operand::Bracket(parts) => parts.iter().any(|part| is_two_over_pi(flow, part)),
         _ => false,
     }
+}
+
+/// Places of one function, innermost first, and those outside of it.
+fn behind(inner: Vec<Place>, outer: Places) -> Places {
+    inner.into_iter().rev().fold(outer, |outer, place| Chain::new(place, outer))
 }
 
 /// What is found of functions while accesses are placed.
