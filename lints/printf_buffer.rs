@@ -28,7 +28,7 @@
 
 use lmem_base::level::Level;
 use lmem_base::words::bytes;
-use lmem_frame::{StackObject, StackObjectKind};
+use lmem_frame::{Access, Escape, StackObject, StackObjectKind};
 
 use crate::framework::{Check, Finding, Lint, LintContext, object_finding};
 
@@ -41,9 +41,18 @@ pub(crate) static LINT: Lint = Lint {
 
 fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
+    // The call with the most arguments needs all of the bytes.
+    let stored = |escape: &Escape| -> u64 {
+        let at = |access: &&Access| {
+            access.places.first().map(|place| place.line) == escape.places.first().map(|place| place.line)
+        };
+        object.accesses.iter().filter(at).map(|access| access.count * u64::from(access.width)).sum()
+    };
     let escape = object
         .escapes()
-        .first()
+        .iter()
+        .rev()
+        .max_by_key(|escape| stored(escape))
         .filter(|_| is_variable && object.escapes().iter().all(|escape| escape.kind.is_print()))?;
     let message = format!("arguments of `printf` ({}) are passed in local memory", bytes(object.bytes));
     let finding = object_finding(object, None, message).primary(escape.span.as_ref(), "stored before the call");

@@ -70,7 +70,14 @@ pub(crate) static LINT: Lint = Lint {
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
     let own = object.accesses.iter().filter(|access| is_variable && !access.in_callee);
-    let guilty = own.max_by_key(|access| access.guilt())?;
+    let guilty = own.clone().max_by_key(|access| access.guilt())?;
+    // What a loop of the compiler fills is in memory for the loops that walk it.
+    let is_filled = matches!(guilty.address, Address::Induction(_)) && matches!(Walk::of(object, guilty), Walk::Hidden);
+    let walked = || {
+        let walks = own.filter(|access| matches!(access.address, Address::Induction(_)));
+        walks.filter(|access| matches!(Walk::of(object, access), Walk::Loop)).max_by_key(|access| access.guilt())
+    };
+    let guilty = if is_filled { walked().unwrap_or(guilty) } else { guilty };
     let Address::Induction(trip) = guilty.address else { return None };
     if is_printed(object) {
         return None;

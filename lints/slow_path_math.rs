@@ -34,7 +34,7 @@ use lmem_base::level::Level;
 use lmem_base::words::bytes;
 use lmem_frame::{StackObject, StackObjectKind};
 
-use crate::framework::{Check, Finding, Lint, LintContext, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, line_of, object_finding};
 use crate::rewrite::math;
 
 pub(crate) static LINT: Lint = Lint {
@@ -54,6 +54,14 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let finding = object_finding(object, object.guilty(), message)
         .primary(function.span.as_ref(), "argument reduction for large arguments")
         .note("used for large arguments only; every thread has the frame");
+    let others = object.other_math_calls(&function);
+    let finding = match others.as_slice() {
+        [] => finding,
+        [(other, span), more @ ..] => {
+            let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+            finding.note(format!("also needed by `{other}` at {}{more}", line_of(span, function.span.as_ref())))
+        }
+    };
     let name = function.name.as_deref().unwrap_or_default();
     // `cos` of a `float` is `cosf` already.
     let is_overload = object.bytes < DOUBLE_BYTES && matches!(name, "sin" | "cos" | "sincos");

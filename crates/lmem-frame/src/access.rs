@@ -77,6 +77,8 @@ pub struct Access {
     pub loop_depth: u32,
     /// The inlined frames in the user's files, innermost first; symbolization uses them.
     pub places: Places,
+    /// Where the value of a load is used first: the compiler gives loads that it moves out of loops other places.
+    pub(crate) used_at: Places,
     /// The statement; for a known variable, its use in the statement: `window[k]`.
     pub span: Option<Span>,
     /// For an access in an inlined function, the variable at the call site: `ring.at` for `ring.at(i)`.
@@ -113,6 +115,7 @@ impl Access {
             is_volatile: false,
             loop_depth: 0,
             places,
+            used_at: Places::default(),
             span: None,
             via: None,
             index: None,

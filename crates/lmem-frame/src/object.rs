@@ -94,6 +94,23 @@ impl<'a> StackObject<'a> {
         if self.is_library { math_function(self.object, self.trees) } else { None }
     }
 
+    /// The other calls of math functions that use the same memory.
+    pub fn other_math_calls(&self, main: &MathFunction) -> Vec<(String, Span)> {
+        let mut found: Vec<(String, Span)> = Vec::new();
+        for place in self.accesses.iter().filter_map(|access| access.places.first()) {
+            let tree = place.tree(self.trees);
+            for region in tree.regions(place.offset) {
+                let calls = tree.calls(region);
+                let slow = calls.iter().filter(|(name, _)| has_slow_path(name));
+                found.extend(slow.filter_map(|(name, range)| Some((name.clone(), tree.span(range.clone())?))));
+            }
+        }
+        found.retain(|(_, span)| Some(span) != main.span.as_ref());
+        found.sort_by_key(|(_, span)| (span.file.path.clone(), span.range().start));
+        found.dedup();
+        found
+    }
+
     /// The source loop of an access that is in a machine-code loop.
     pub fn source_loop(&self, access: &Access) -> Option<SourceLoop> {
         if access.loop_depth == 0 && access.address == Address::Constant {

@@ -8,7 +8,7 @@ use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::Declaration;
 use lmem_base::chain::Chain;
 use nv_code::dataflow::{Flow, Provenance, TripCount, registers};
-use nv_code::{Instruction, KernelFacts, LocalAccess, PtxModule, UnitFacts};
+use nv_code::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxModule, UnitFacts};
 use ptx_syntax::{AddressBase, Modifier, Opcode, Operand};
 
 use super::access::{Access, Address, ObjectKey, RawObject, same_place};
@@ -21,6 +21,9 @@ use crate::symbolize::byval_copies;
 use crate::symbolize::name::DeclaredOf;
 use crate::symbolize::part::MAX_PADDING;
 use crate::wide_accesses::WideAccess;
+
+/// Limit on instructions between a load that was moved and the first use of its value elsewhere.
+const MAX_MOVED: usize = 4;
 
 /// Limit on nested calls in the math library.
 const MAX_LIBRARY_LEVELS: usize = 8;
@@ -161,6 +164,9 @@ fn place_access(
     }
     access.origins = origins;
     access.is_found = is_found;
+    if access.kind == AccessKind::Load && !is_vague {
+        access.used_at = place_of_use(flow, index, access.places.first(), module, trees);
+    }
     access.is_vague = is_vague;
     access.divergent = pointer.index.divergent;
     access.ptx_loop = flow.loops.innermost(index).map(|id| id.index());
@@ -278,6 +284,31 @@ fn places_of_value(flow: &Flow<'_>, index: usize, module: &PtxModule, trees: &Sy
         _ => BTreeSet::new(),
     };
     first_places(others.into_iter(), flow, module, trees)
+}
+
+/// The first place after a load where its value is used, or what is computed from it, that is another one than its own: the compiler
+/// moves code out of loops together with what it computes.
+fn place_of_use(
+    flow: &Flow<'_>,
+    load: usize,
+    own: Option<&Place>,
+    module: &PtxModule,
+    trees: &SyntaxTrees<'_>,
+) -> Places {
+    let all = &flow.function.instructions;
+    let mut at = load;
+    for _ in 0..MAX_MOVED {
+        let results = all[at].defs();
+        let uses = results.iter().flat_map(|result| flow.uses_of(*result).iter().map(|used| (*result, *used)));
+        let mut later = uses.filter(|(result, used)| *used > at && flow.definitions(*result, *used).contains(&at));
+        let Some((_, used)) = later.next() else { break };
+        let found = places(trees, module, flow.function, all[used].location);
+        if found.first().is_some_and(|found| own.is_none_or(|own| (own.tree, own.line) != (found.tree, found.line))) {
+            return found;
+        }
+        at = used;
+    }
+    Places::default()
 }
 
 /// The location of the first instruction that has one.

@@ -180,8 +180,10 @@ fn likeness(one: &Use, access: &Access, place: &Place, trees: &SyntaxTrees<'_>) 
 /// Sets the span of an access to a use at a level, where the places from there on start; `uses` are all candidates.
 fn narrow(access: &mut Access, (level, places): (usize, &Places), chosen: &Use, uses: &[Use], trees: &SyntaxTrees<'_>) {
     let Some(place) = places.first() else { return };
-    access.span = place.tree(trees).span(chosen.range.clone()).or(access.span.take());
     let index = guilty_index(chosen, access, place, trees);
+    if !(index.is_none() && access.is_computed() && is_elsewhere(chosen, place, trees)) {
+        access.span = place.tree(trees).span(chosen.range.clone()).or(access.span.take());
+    }
     let is_listed = index.as_ref().is_some_and(|index| place.tree(trees).is_stepped_conditionally(index));
     if let (Address::Induction(_), true) = (&access.address, is_listed) {
         // In the PTX the value steps by a constant, but the source shows that not every iteration steps it.
@@ -234,9 +236,18 @@ fn guilty_index(used: &Use, access: &Access, place: &Place, trees: &SyntaxTrees<
         &used.indices
     };
     match indices.as_slice() {
+        // A pointer that moves on from there has an index that the text does not show.
+        [only] if access.is_computed() && is_number(text_of(only, place, trees)) => None,
         [only] => Some(only.clone()),
         _ => together(indices, place, trees),
     }
+}
+
+/// Whether a use stands elsewhere than in the statements of a place: where a pointer to the variable was made.
+fn is_elsewhere(used: &Use, place: &Place, trees: &SyntaxTrees<'_>) -> bool {
+    let regions = place.tree(trees).regions(place.offset);
+    let is_in = |region: &cuda_syntax::ast::Node<'_>| region.byte_range().contains(&used.range.start);
+    !regions.is_empty() && !regions.iter().any(is_in)
 }
 
 /// The range of several indices, with the brackets between them.

@@ -13,9 +13,10 @@ use super::alike::OfAlike;
 use super::blame::{mark_use, settle};
 use super::part::{MAX_PADDING, Part, fitting, size_fits};
 use super::pointees::arrays_behind;
+use super::resolve::Found;
 use super::twins::{Texts, assignment, contradicted, is_consistent};
 use super::votes::{Candidate, KnownUses, Resolved, Score, candidates, rank, votes};
-use crate::access::{EscapeKind, RawObject, StoredValues};
+use crate::access::{Access, EscapeKind, RawObject, StoredValues};
 
 /// A source variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -470,6 +471,9 @@ fn describe(
         };
         access.is_of_sharing = score.rivals.iter().any(is_mentioned) && !is_mentioned(&own);
         mark_use(access, found, (*tree, declaration), trees);
+        if !found.iter().any(is_mentioned_as(&own)) && !names_it(access, &own, trees) {
+            move_to_use(access, &own, resolved, trees);
+        }
         if let (None, Some((tree, declaration))) = (&access.index, &score.through) {
             mark_use(access, found, (*tree, declaration), trees);
         }
@@ -485,6 +489,31 @@ fn describe(
         span: score.span.clone()?,
         sharing: score.rivals.iter().map(|rival| shared_with(rival, trees)).collect(),
     })
+}
+
+fn is_mentioned_as(own: &Candidate) -> impl Fn(&Found) -> bool {
+    |found| found.place.tree == own.0 && found.mention.declaration.range == own.1.range
+}
+
+/// Whether a statement on the inline chain of an access names the variable.
+fn names_it(access: &Access, (tree, own): &Candidate, trees: &SyntaxTrees<'_>) -> bool {
+    access.places.iter().filter(|place| place.tree == *tree).any(|place| {
+        let text = place.tree(trees);
+        let regions = text.regions(place.offset).into_iter();
+        regions.flat_map(|region| text.mentions(region).to_vec()).any(|mention| mention.declaration.range == own.range)
+    })
+}
+
+/// Moves a load whose statement does not name the variable to the use of its value, if that does.
+fn move_to_use(access: &mut Access, own: &Candidate, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>) {
+    let places = access.used_at.clone();
+    let Some(span) = places.first().map(|place| place.span(trees)) else { return };
+    let mut moved = Access { places, span, ..access.clone() };
+    let found = resolved.elsewhere(&moved);
+    if found.iter().any(is_mentioned_as(own)) {
+        mark_use(&mut moved, &found, (own.0, &own.1), trees);
+        *access = moved;
+    }
 }
 
 fn shared_with((tree, rival): &Candidate, trees: &SyntaxTrees<'_>) -> Sharing {

@@ -92,6 +92,11 @@ impl<'t> Resolved<'t> {
     pub fn of(&self, number: usize, access: &Access) -> &[Found] {
         self.found.get(number).map_or(&[], |found| found.get_or_init(|| self.known.of(access, self.trees)))
     }
+
+    /// The answer for an access at other places than those that it votes for.
+    pub fn elsewhere(&self, access: &Access) -> Rc<[Found]> {
+        self.known.of(access, self.trees)
+    }
 }
 
 pub fn resolve_access(access: &Access, trees: &SyntaxTrees<'_>, known: &Known) -> Vec<Found> {
