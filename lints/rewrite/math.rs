@@ -89,6 +89,8 @@ fn without_pi(tree: &SyntaxTree, node: Node<'_>, is_float: bool, depth: usize) -
         return match literal_beside(tree, node).filter(|_| turns == "1.0") {
             // `2.0 * M_PI` and `2 * M_PI` become `2.0`.
             Some((product, literal)) => tree.replacement(product.byte_range(), &literal),
+            // A `double` would make the arithmetic one of `double`.
+            None if is_float => tree.replacement(node.byte_range(), &format!("{turns}f")),
             None => tree.replacement(node.byte_range(), turns),
         };
     }
@@ -117,11 +119,18 @@ fn half_turns(tree: &SyntaxTree, node: Node<'_>, is_float: bool) -> Option<&'sta
 /// The text of a macro's expansion, or the initializer of the only variable with that name.
 fn value_text(tree: &SyntaxTree, name: Node<'_>) -> Option<String> {
     let compiled = tree.compiled().compiled(tree.text(), name.byte_range())?;
-    let bare = |text: &str| text.trim().trim_start_matches('(').trim_end_matches(')').trim().to_string();
+    let bare = |text: &str| {
+        let text = text.trim();
+        // `(float) M_PI`
+        let cast = ["(float)", "(double)"].iter().find_map(|cast| text.strip_prefix(cast));
+        cast.unwrap_or(text).trim().trim_start_matches('(').trim_end_matches(')').trim().to_string()
+    };
     if compiled != tree.slice(name) {
         return Some(bare(&compiled));
     }
-    definition(tree, tree.slice(name)).map(bare)
+    // `const float PI = M_PI;`
+    let value = definition(tree, tree.slice(name))?;
+    tree.compiled().compiled(tree.text(), value.byte_range()).as_deref().map(bare)
 }
 
 /// Whether a literal is π or 2π, in the precision of the function.
@@ -137,7 +146,7 @@ fn of_literal(text: &str, is_float: bool) -> Option<&'static str> {
 }
 
 /// The initializer of `const double NAME = 3.14…;`, if the name is declared only once and is not a parameter.
-fn definition<'t>(tree: &'t SyntaxTree, name: &str) -> Option<&'t str> {
+fn definition<'t>(tree: &'t SyntaxTree, name: &str) -> Option<Node<'t>> {
     let mut values = Vec::new();
     for node in tree.nodes() {
         let declared = node.field(Field::Declarator).filter(|it| tree.slice(*it) == name);
@@ -152,7 +161,7 @@ fn definition<'t>(tree: &'t SyntaxTree, name: &str) -> Option<&'t str> {
         }
     }
     let [Some(value)] = values.as_slice() else { return None };
-    Some(tree.slice(*value))
+    Some(*value)
 }
 
 /// A product of a node and a literal, and the literal as a floating-point number.
@@ -176,7 +185,8 @@ mod tests {
 
     fn rewritten(statement: &str) -> Option<String> {
         let head = "#define M_PI 3.14159265358979323846\n#define TURN 6.28318530717958647692\n\
-                    const double pi = 3.14159265358979323846, rough = 3.14159;\nnamespace fast { double cos(double); }\n\
+                    const double pi = 3.14159265358979323846, rough = 3.14159;\n\
+                    const float near = (float) M_PI;\nnamespace fast { double cos(double); }\n\
                     __device__ double cos(State&);\n__global__ void k(double* x, int n) { ";
         let text = format!("{head}{statement} }}");
         let tree = SyntaxTree::example("a.cu", &text);
@@ -193,7 +203,8 @@ mod tests {
             ("x[0] = sin(2.0 * M_PI * x[1] / n);", "x[0] = sinpi(2.0 * x[1] / n);"),
             ("x[0] = sin(2 * M_PI * (n % 7) / 7);", "x[0] = sinpi(2.0 * (n % 7) / 7);"),
             ("x[0] = std::sin(-(x[1] * pi) / n);", "x[0] = sinpi(-(x[1] * 1.0) / n);"),
-            ("x[0] = sinf(3.14159274f * n);", "x[0] = sinpif(1.0 * n);"),
+            ("x[0] = sinf(3.14159274f * n);", "x[0] = sinpif(1.0f * n);"),
+            ("x[0] = sinf(near * x[1] / n);", "x[0] = sinpif(1.0f * x[1] / n);"),
             ("sincos(TURN * x[1], x, x + 1);", "sincospi(2.0 * x[1], x, x + 1);"),
         ] {
             assert_eq!(rewritten(before).as_deref(), Some(after));

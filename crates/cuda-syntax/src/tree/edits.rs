@@ -69,6 +69,7 @@ impl SyntaxTree {
             own.len() == name.len() || own[name.len()..].trim_start().starts_with('(') && own.ends_with(')');
         Some(match name {
             "" => format!("a macro (line {line}) hides code"),
+            "if" | "ifdef" | "ifndef" | "elif" | "else" => format!("an `#if` (line {line}) hides code"),
             name if is_invocation => format!("the macro `{name}` (line {line}) hides code"),
             _ => format!("an `#if` or a macro (line {line}) hides code"),
         })
