@@ -168,7 +168,14 @@ impl Search<'_> {
     fn reach(&mut self, path: &Path, package: Option<usize>, folder: Option<String>) {
         let path = normalize(path);
         places::asked_for(&path);
-        let Ok(metadata) = std::fs::metadata(&path) else { return };
+        let Ok(metadata) = std::fs::metadata(&path) else {
+            // The tree of a revision lies elsewhere, so that what is beside the tree is not there.
+            let mut folders = self.workspace.places.folders().iter().chain([&self.workspace.root]);
+            if folder.is_none() && !folders.any(|folder| path.starts_with(folder)) {
+                self.leave_out(&path, Unchecked::RustElsewhere);
+            }
+            return;
+        };
         if metadata.is_dir() || self.is_excluded(&path, package) {
             return;
         }

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use cargo_metadata::{Metadata, MetadataCommand};
 
-use lmem_base::places::{self, Places, tree_of};
+use lmem_base::places::{self, GIT_FOLDER, Places, tree_of};
 use lmem_base::process::{self, End};
 use lmem_base::source::normalize;
 use lmem_base::way;
@@ -46,7 +46,16 @@ const HOMES: [&str; 2] = ["CARGO_HOME", "RUSTUP_HOME"];
 /// The metadata of a manifest with an absolute path, if that and the manifests of all members lie where no link leads out of the tree:
 /// what a member's folder holds counts as the tree's. With `--no-deps`, cargo needs neither the network nor a lock file.
 pub(super) fn metadata(manifest: &Path, memory: Option<&dyn Remember>) -> Result<Metadata, DiscoverError> {
-    let stays = |manifest: &Path, root: &Path| way::stays_in_own_tree(manifest, root).map_err(DiscoverError::LeadsOut);
+    let stays = |manifest: &Path, root: &Path| {
+        way::stays_in_own_tree(manifest, root).map_err(DiscoverError::LeadsOut)?;
+        match is_in_git_folder(manifest, root) {
+            true => Err(DiscoverError::Cargo(format!(
+                "`{}` lies in git's folder, which is no part of the tree",
+                manifest.display()
+            ))),
+            false => Ok(()),
+        }
+    };
     // Cargo's errors quote manifests.
     stays(manifest, manifest.parent().unwrap_or(manifest))?;
     let said = all_metadata(manifest, memory)?;
@@ -56,6 +65,13 @@ pub(super) fn metadata(manifest: &Path, memory: Option<&dyn Remember>) -> Result
         stays(package.manifest_path.as_std_path(), root)?;
     }
     Ok(said)
+}
+
+/// Whether a file lies in git's folder of the tree around another one. A worktree there is a tree of its own only where it is checked itself.
+fn is_in_git_folder(path: &Path, root: &Path) -> bool {
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let below = real.strip_prefix(tree_of(root));
+    below.is_ok_and(|below| below.components().any(|part| part.as_os_str() == GIT_FOLDER))
 }
 
 fn all_metadata(manifest: &Path, memory: Option<&dyn Remember>) -> Result<Metadata, DiscoverError> {
