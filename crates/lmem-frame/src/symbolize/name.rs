@@ -472,7 +472,8 @@ fn describe(
         access.is_of_sharing = score.rivals.iter().any(is_mentioned) && !is_mentioned(&own);
         mark_use(access, found, (*tree, declaration), trees);
         if !found.iter().any(is_mentioned_as(&own)) && !names_it(access, &own, trees) {
-            move_to_use(access, &own, resolved, trees);
+            let is_of_scalars = found.is_empty() && names_scalars(access, trees);
+            move_to_use(access, &own, (resolved, is_of_scalars), trees);
         }
         if let (None, Some((tree, declaration))) = (&access.index, &score.through) {
             mark_use(access, found, (*tree, declaration), trees);
@@ -504,14 +505,42 @@ fn names_it(access: &Access, (tree, own): &Candidate, trees: &SyntaxTrees<'_>) -
     })
 }
 
-/// Moves a load whose statement does not name the variable to the use of its value, if that does.
-fn move_to_use(access: &mut Access, own: &Candidate, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>) {
+/// Whether the statement of an access has nothing that could be in memory: no element, pointer or call, also by a macro.
+fn names_scalars(access: &Access, trees: &SyntaxTrees<'_>) -> bool {
+    let Some(place) = access.places.first() else { return false };
+    let tree = place.tree(trees);
+    // Of a loop, that is its header; its body has places of its own.
+    let head = |region: cuda_syntax::ast::Node<'_>| {
+        let own = tree.loops_around(region.start_byte()).into_iter().find(|it| it.range.start == region.start_byte());
+        own.map_or_else(|| region.byte_range(), |own| own.range)
+    };
+    let regions = tree.regions(place.offset);
+    !regions.is_empty()
+        && regions.into_iter().map(head).all(|range| {
+            let text = tree.text().get(range.clone()).unwrap_or("[");
+            let is_as_written = tree.compiled().compiled(tree.text(), range).is_some_and(|compiled| compiled == text);
+            let calls =
+                text.match_indices('(').filter(|(at, _)| !matches!(text[..*at].trim_end(), "for" | "while" | "if"));
+            is_as_written && !text.contains(['[', '*', '&', '.']) && !text.contains("->") && calls.count() == 0
+        })
+}
+
+/// Moves a load whose statement does not name the variable to the use of its value, if that does, or if the statement names scalars alone.
+fn move_to_use(
+    access: &mut Access,
+    own: &Candidate,
+    (resolved, is_of_scalars): (&Resolved<'_>, bool),
+    trees: &SyntaxTrees<'_>,
+) {
     let places = access.used_at.clone();
     let Some(span) = places.first().map(|place| place.span(trees)) else { return };
     let mut moved = Access { places, span, ..access.clone() };
     let found = resolved.elsewhere(&moved);
-    if found.iter().any(is_mentioned_as(own)) {
+    let is_named = found.iter().any(is_mentioned_as(own));
+    if is_named {
         mark_use(&mut moved, &found, (own.0, &own.1), trees);
+    }
+    if is_named || is_of_scalars {
         *access = moved;
     }
 }
@@ -877,6 +906,29 @@ mod tests {
             vec![stored(), RawObject { bytes: 12, ..stored() }]
         };
         assert_eq!(named(&Scene::new(text), objects), some(&["low", "high"]));
+    }
+
+    #[test]
+    fn a_load_that_was_moved_is_shown_where_its_value_is_used() {
+        let shown_at = |moved_to: &str, used: &str| {
+            let text = format!(
+                "__global__ void k(float *out, const float *in, int n) {{\n  float a[8];\n  a[n] = 1;\n  {moved_to}\n  {used}\n  out[1] = rest;\n}}\n"
+            );
+            Scene::new(&text).ask(|it| {
+                let used_at = it.computed_load(&[at(used)]).places;
+                let moved = Access { used_at, ..it.computed_load(&[at(moved_to)]) };
+                let stored = Access { kind: nv_code::AccessKind::Store, ..it.computed_load(&[at("a[n] =")]) };
+                let mut object = object(32, vec![stored, moved]);
+                let named = name_all(&mut [&mut object], it.trees).remove(0);
+                assert!(named.is_some_and(|named| named.name == "a"));
+                object.accesses[1].places.first().map(|place| place.line)
+            })
+        };
+        assert_eq!(shown_at("int rest = n - 1;", "out[0] = a[n + 2];"), Some(5));
+        // The variable may be behind a macro there, but behind none of the line that the compiler gives.
+        assert_eq!(shown_at("int rest = n - 1;", "out[0] = element(n + 2);"), Some(5));
+        assert_eq!(shown_at("int rest = in[n];", "out[0] = element(n + 2);"), Some(4));
+        assert_eq!(shown_at("int rest = in[n];", "out[0] = a[n + 2];"), Some(5));
     }
 
     #[test]
