@@ -53,7 +53,8 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         .iter()
         .rev()
         .max_by_key(|escape| stored(escape))
-        .filter(|_| is_variable && object.escapes().iter().all(|escape| escape.kind.is_print()))?;
+        .filter(|_| is_variable && object.escapes().iter().all(|escape| escape.kind.is_print()))
+        .filter(|_| !object.accesses.iter().any(Access::is_computed))?;
     let message = format!("arguments of `printf` ({}) are passed in local memory", bytes(object.bytes));
     let finding = object_finding(object, None, message).primary(escape.span.as_ref(), "stored before the call");
     Some(finding.help("compile `printf` out of release builds"))

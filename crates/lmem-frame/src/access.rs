@@ -232,10 +232,15 @@ pub struct RawObject {
 
 impl RawObject {
     /// Whether the source may have a variable for the object: the library's memory and the argument buffer of `printf`
-    /// have none.
+    /// have none. That buffer is written at constant places alone; with others, a variable shares its bytes.
     pub fn may_have_name(&self) -> bool {
-        let is_printed = !self.escapes.is_empty() && self.escapes.iter().all(|escape| escape.kind.is_print());
+        let is_printed = self.is_printed() && !self.accesses.iter().any(Access::is_computed);
         !(self.is_library || is_printed)
+    }
+
+    /// Whether its address is passed to `printf` alone.
+    pub fn is_printed(&self) -> bool {
+        !self.escapes.is_empty() && self.escapes.iter().all(|escape| escape.kind.is_print())
     }
 }
 

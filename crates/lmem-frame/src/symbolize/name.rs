@@ -329,10 +329,11 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
     // Nothing tells of a parameter of unknown size that is not copied: a structure of pointers is only read beside.
     let may_be_read = |candidate: &Candidate| is_likely(candidate) || candidate.1.bytes.is_some();
     // What is passed to a call is as large as the object: a smaller variable beside it only shares its bytes.
-    let is_passed = object.escapes.iter().any(|escape| matches!(escape.kind, EscapeKind::Call(_)));
+    let is_call = |kind: &EscapeKind| matches!(kind, EscapeKind::Call(_)) && !kind.is_print();
+    let is_passed = object.escapes.iter().any(|escape| is_call(&escape.kind));
     let smaller = scores.keys().filter(|candidate| of_guilty.contains(candidate) && fits_in(candidate)).count();
     // The bytes beyond it are those of a variable that some access or escape mentions.
-    let has_larger = scores.iter().any(|(candidate, score)| fits(candidate, score));
+    let has_larger = object.is_printed() || scores.iter().any(|(candidate, score)| fits(candidate, score));
     let steps: [Test<'_>; 6] = [
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && is_likely(candidate),
         &|candidate, _| !is_filled && of_guilty.contains(candidate) && is_passed_by_value(candidate),
