@@ -11,6 +11,7 @@ use lmem_base::diagnostic::Edit;
 use lmem_base::source::Span;
 use lmem_frame::StackObject;
 
+use super::facts::classes::is_copied_plainly;
 use super::facts::constness::may_be_const;
 use super::facts::linkage::is_called_elsewhere;
 use super::facts::sites::{functions_named, located};
@@ -67,7 +68,8 @@ struct Taken<'t> {
 }
 
 impl<'t> Taken<'t> {
-    /// `None` if the function is not defined once, alone and outside of classes, or takes no object by value.
+    /// `None` if the function is not defined once, alone and outside of classes, or takes no object by value. A class whose copies are not
+    /// plain may do something when one is made, and one with `mutable` members is changed though it is constant.
     fn of(tree: &'t SyntaxTree, function: &str, position: usize) -> Option<Self> {
         let functions = functions_named(tree, function);
         let [definition] = functions.as_slice() else { return None };
@@ -80,7 +82,9 @@ impl<'t> Taken<'t> {
         let whole = list.into_iter().filter(|node| node.is_named() && node.kind() != Kind::Comment).nth(position)?;
         let name = whole.field(Field::Declarator).filter(|it| it.kind() == Kind::Identifier)?;
         let type_text = tree.slice(whole.field(Field::Type)?);
-        let is_object = whole.kind() == Kind::ParameterDeclaration && !types::is_scalar(type_text);
+        let is_object = whole.kind() == Kind::ParameterDeclaration
+            && !types::is_scalar(type_text)
+            && is_copied_plainly(tree, type_text);
         is_object.then_some(Self { definition: *definition, whole, name })
     }
 
@@ -92,7 +96,7 @@ impl<'t> Taken<'t> {
     fn may_refer(&self, tree: &SyntaxTree, function: &str, position: usize) -> bool {
         let is_fixed = |whole: Node<'_>, name: Node<'_>| {
             let is_constant = whole.children().any(|child| tree.slice(child) == "const");
-            is_constant || may_be_const(tree, name.start_byte()) && !is_assigned(tree, name)
+            !is_assigned(tree, name) && (is_constant || may_be_const(tree, name.start_byte()))
         };
         let is_plain = tree.is_plain(self.definition) && !is_called_elsewhere(tree, self.definition);
         let Some(root) = tree.root().filter(|_| is_plain && is_fixed(self.whole, self.name)) else { return false };
@@ -118,15 +122,21 @@ impl<'t> Taken<'t> {
     }
 }
 
-/// Whether the function that declares a parameter assigns to it, or to a part of it.
+/// Whether the function that declares a parameter assigns to it, or to a part of it, or may do so through a cast.
 fn is_assigned(tree: &SyntaxTree, declared: Node<'_>) -> bool {
     let found = || {
         let function = enclosing_function(declared)?;
         let all = tree.declarations(function);
         let own = resolve(&all, tree.slice(declared), declared.start_byte())?;
+        // A cast may take the `const` away.
+        let is_const_cast = |node: Node<'_>| {
+            let called = Call::of(node).and_then(Call::function);
+            called.is_some_and(|called| tree.slice(called).starts_with("const_cast"))
+        };
+        let is_cast = |node: Node<'_>| tree.cast(node).is_some() || is_const_cast(node);
         let is_written = |name: Node<'_>| {
             let (_, is_written, is_passed) = role(access_path(name));
-            is_written && !is_passed
+            is_written && !is_passed || name.ancestors().take_while(|node| *node != function).any(is_cast)
         };
         let mut names = tree.names_of(function, &all, own).into_iter().filter(|name| *name != declared);
         Some(names.any(is_written))
@@ -180,6 +190,17 @@ mod tests {
             ("__device__ void f(const P a) { use(a.v); } __device__ void (*g)(const P) = f;", "f(p);"),
             ("__device__ void f(const P a) { use(a.v); } __device__ void f(int a) { }", "f(p);"),
             ("__host__ __device__ void f(const P a) { use(a.v); }", "f(p);"),
+            // Written through a pointer, and to what is constant.
+            ("__device__ void f(P a) { int *q = (int *)&a; q[0] = 1; use(a.v); }", "f(p);"),
+            ("__device__ void f(P a) { int *q = (int *)a.v; q[0] = 1; use(a.v); }", "f(p);"),
+            ("__device__ void f(const P a) { ((P &)a).v[0] = 1; use(a.v); }", "f(p);"),
+            ("__device__ void f(const P a) { const_cast<P &>(a).v[0] = 1; use(a.v); }", "f(p);"),
+            ("__device__ void f(const P a) { ((int *)a.v)[0] = 1; use(a.v); }", "f(p);"),
+            ("struct M { mutable int m; }; __device__ void f(const M a) { a.m = 1; }", "f(p);"),
+            (
+                "struct C { int m; __device__ C(const C &o) : m(o.m + 1) {} }; __device__ int f(const C a) { return a.m; }",
+                "f(p);",
+            ),
             // A reference already, a number, a method.
             ("__device__ void f(const P &a) { use(a.v); }", "f(p);"),
             ("__device__ void f(const int a) { use(a); }", "f(p);"),
