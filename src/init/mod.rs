@@ -9,7 +9,6 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lmem_base::places::GIT_FOLDER;
 use lmem_base::{files, places, process};
 use lmem_project::config::FILE_NAME;
 
@@ -250,7 +249,7 @@ fn refuse_links(parent: &Path, planned: &Planned) -> Result<(), InitError> {
     };
     let parent = real(parent)?;
     // Hooks are what git has in its folder; nothing else of ours is.
-    let is_fit = |below: &Path| planned.is_program || below.components().all(|part| part.as_os_str() != GIT_FOLDER);
+    let is_fit = |below: &Path| planned.is_program || places::is_beside_git(below);
     for place in &planned.places {
         if parent.strip_prefix(real(place)?).is_ok_and(is_fit) {
             return Ok(());

@@ -18,6 +18,11 @@ const NO_FILES: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// The folder of a repository that git reads, and that no pull request may have written.
 pub const GIT_FOLDER: &str = ".git";
 
+/// Whether a path below a tree leads into no folder of a repository that git reads.
+pub fn is_beside_git(below: &Path) -> bool {
+    below.components().all(|part| part.as_os_str() != GIT_FOLDER)
+}
+
 thread_local! {
     /// Paths that this thread queried since `watched` was entered.
     static ASKED: RefCell<Option<BTreeSet<PathBuf>>> = const { RefCell::new(None) };
@@ -85,8 +90,7 @@ impl Places {
     }
 
     fn have(&self, real: &Path) -> bool {
-        let is_in = |below: &Path| below.components().all(|part| part.as_os_str() != GIT_FOLDER);
-        self.folders.iter().any(|folder| real.strip_prefix(folder).is_ok_and(is_in))
+        self.folders.iter().any(|folder| real.strip_prefix(folder).is_ok_and(is_beside_git))
     }
 
     /// Whether a path resolves to a file that may be read.

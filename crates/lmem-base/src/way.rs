@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use crate::places::{GIT_FOLDER, Places, is_home_or_above, tree_of};
+use crate::places::{GIT_FOLDER, Places, is_beside_git, is_home_or_above, tree_of};
 
 /// The system gives up after the same number.
 const MAX_LINKS: usize = 40;
@@ -81,7 +81,7 @@ pub fn stays_in_trees(path: &Path, folders: &[&Path]) -> io::Result<()> {
     }
     for tree in folders.iter().map(|folder| tree_of(folder)) {
         let below = way.end.strip_prefix(&tree).ok();
-        let is_inside = below.is_some_and(|below| below.components().all(|part| part.as_os_str() != GIT_FOLDER));
+        let is_inside = below.is_some_and(is_beside_git);
         if let Some(link) = way.links.iter().find(|link| link.starts_with(&tree)).filter(|_| !is_inside) {
             return Err(io::Error::other(LeadsOut { link: link.clone(), end: way.end }));
         }

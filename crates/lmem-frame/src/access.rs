@@ -193,10 +193,13 @@ pub enum EscapeKind {
     Generic(String),
 }
 
+/// What `printf` is compiled to.
+pub(crate) const PRINT: &str = "vprintf";
+
 impl EscapeKind {
     /// Whether the callee is `printf`, compiled to `vprintf`: its arguments are passed by one pointer.
     pub fn is_print(&self) -> bool {
-        matches!(self, Self::Call(name) if name == "vprintf")
+        matches!(self, Self::Call(name) if name == PRINT)
     }
 }
 
@@ -234,12 +237,12 @@ impl RawObject {
     /// Whether the source may have a variable for the object: the library's memory and the argument buffer of `printf`
     /// have none. That buffer is written at constant places alone; with others, a variable shares its bytes.
     pub fn may_have_name(&self) -> bool {
-        let is_printed = self.is_printed() && !self.accesses.iter().any(Access::is_computed);
-        !(self.is_library || is_printed)
+        let is_buffer = self.is_print_buffer() && !self.accesses.iter().any(Access::is_computed);
+        !(self.is_library || is_buffer)
     }
 
     /// Whether its address is passed to `printf` alone.
-    pub fn is_printed(&self) -> bool {
+    pub fn is_print_buffer(&self) -> bool {
         !self.escapes.is_empty() && self.escapes.iter().all(|escape| escape.kind.is_print())
     }
 }

@@ -9,7 +9,7 @@ use nv_code::dataflow::{Call, Flow, Root, callee, registers};
 use nv_code::{PtxFunction, PtxModule};
 use ptx_syntax::{AddressBase, Instruction, Modifier, Opcode, Operand, Reg, Type};
 
-use super::access::{Escape, EscapeKind, ObjectKey, RawObject, key};
+use super::access::{Escape, EscapeKind, ObjectKey, PRINT, RawObject, key};
 use crate::place::places;
 
 /// The functions that `roots` call directly or transitively, by name, including the roots.
@@ -186,7 +186,7 @@ pub fn gather(
 fn print_buffers(flows: &HashMap<&str, Flow<'_>>) -> BTreeSet<ObjectKey> {
     let mut found = BTreeSet::new();
     for flow in flows.values() {
-        let is_print = |call: &&Call| EscapeKind::Call(call.callee.clone().unwrap_or_default()).is_print();
+        let is_print = |call: &&Call| call.callee.as_deref() == Some(PRINT);
         for call in flow.calls().iter().filter(is_print) {
             let arguments = call.arguments.iter().flatten();
             let roots = arguments.flat_map(|argument| flow.register_pointer(*argument, call.instruction).roots);

@@ -1,7 +1,7 @@
 //! The lints' view of a frame object. Each answer is computed on request.
 
 use std::cmp::Reverse;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::rc::Rc;
 
 use cuda_syntax::tree::{base_name, last_name};
@@ -96,15 +96,12 @@ impl<'a> StackObject<'a> {
 
     /// The other calls of math functions that use the same memory.
     pub fn other_math_calls(&self, main: &MathFunction) -> Vec<(String, Span)> {
-        let mut found: Vec<(String, Span)> = Vec::new();
-        for place in self.accesses.iter().filter_map(|access| access.places.first()) {
+        let places = self.accesses.iter().filter_map(|access| access.places.first());
+        let named = places.flat_map(|place| {
             let tree = place.tree(self.trees);
-            for region in tree.regions(place.offset) {
-                let calls = tree.calls(region);
-                let slow = calls.iter().filter(|(name, _)| has_slow_path(name));
-                found.extend(slow.filter_map(|(name, range)| Some((name.clone(), tree.span(range.clone())?))));
-            }
-        }
+            slow_calls(tree, place).into_iter().filter_map(|(name, range)| Some((name, tree.span(range)?)))
+        });
+        let mut found: Vec<(String, Span)> = named.collect();
         found.retain(|(_, span)| Some(span) != main.span.as_ref());
         found.sort_by_key(|(_, span)| (span.file.path.clone(), span.range().start));
         found.dedup();
@@ -169,12 +166,16 @@ fn math_function(object: &FrameObject, trees: &SyntaxTrees<'_>) -> Option<MathFu
     deepest.sort_by_key(|access| Reverse(access.loop_depth));
     let places = || deepest.iter().filter_map(|access| access.places.first());
     let called = places().find_map(|place| {
-        let regions = place.tree(trees).regions(place.offset).into_iter();
-        let mut calls = regions.map(|region| place.tree(trees).calls(region));
-        let (name, range) = calls.find_map(|calls| calls.iter().find(|(name, _)| has_slow_path(name)).cloned())?;
+        let (name, range) = slow_calls(place.tree(trees), place).into_iter().next()?;
         Some(MathFunction { name: Some(name), span: place.tree(trees).span(range) })
     });
     called.or_else(|| Some(MathFunction { name: None, span: places().next().and_then(|place| place.span(trees)) }))
+}
+
+/// The calls of a statement that have a slow path.
+fn slow_calls(tree: &SyntaxTree, place: &Place) -> Vec<(String, Range<usize>)> {
+    let calls = tree.regions(place.offset).into_iter().flat_map(|region| tree.calls(region).to_vec());
+    calls.filter(|(name, _)| has_slow_path(name)).collect()
 }
 
 #[cfg(test)]

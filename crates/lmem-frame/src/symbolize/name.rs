@@ -333,7 +333,7 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
     let is_passed = object.escapes.iter().any(|escape| is_call(&escape.kind));
     let smaller = scores.keys().filter(|candidate| of_guilty.contains(candidate) && fits_in(candidate)).count();
     // The bytes beyond it are those of a variable that some access or escape mentions.
-    let has_larger = object.is_printed() || scores.iter().any(|(candidate, score)| fits(candidate, score));
+    let has_larger = object.is_print_buffer() || scores.iter().any(|(candidate, score)| fits(candidate, score));
     let steps: [Test<'_>; 6] = [
         &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && is_likely(candidate),
         &|candidate, _| !is_filled && of_guilty.contains(candidate) && is_passed_by_value(candidate),

@@ -58,8 +58,8 @@ pub struct Resolved<'t> {
     found: Vec<OnceCell<Rc<[Found]>>>,
 }
 
-/// What the uses of an access depend on: the statement, the direction, whether the address is computed, and whether the statement is not known.
-type Asked = (Shared<Place>, AccessKind, bool, bool);
+/// What the uses of an access depend on: the statement, the direction, and whether the address is computed.
+type Asked = (Shared<Place>, AccessKind, bool);
 
 /// The uses found so far for accesses of one unit. Many objects are accessed by the same statement.
 #[derive(Default)]
@@ -71,7 +71,11 @@ pub struct KnownUses {
 impl KnownUses {
     /// The uses of variables that may be an access.
     fn of(&self, access: &Access, trees: &SyntaxTrees<'_>) -> Rc<[Found]> {
-        let key = (Shared(access.places.clone()), access.kind, access.is_computed(), access.is_vague);
+        if access.is_vague {
+            // What stands around it need not be what it uses.
+            return Rc::default();
+        }
+        let key = (Shared(access.places.clone()), access.kind, access.is_computed());
         if let Some(known) = self.of_accesses.borrow().get(&key) {
             return Rc::clone(known);
         }
@@ -100,10 +104,6 @@ impl<'t> Resolved<'t> {
 }
 
 pub fn resolve_access(access: &Access, trees: &SyntaxTrees<'_>, known: &Known) -> Vec<Found> {
-    if access.is_vague {
-        // What stands around it need not be what it uses.
-        return Vec::new();
-    }
     let fits = |mention: &Mention, place: &Place| fits_access(mention, place, access);
     let wanted = Wanted { fits: &fits, is_indexed: access.is_computed(), kind: Some(access.kind) };
     resolve(&access.places, trees, &wanted, known)

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use cargo_metadata::{Metadata, MetadataCommand};
 
-use lmem_base::places::{self, GIT_FOLDER, Places, tree_of};
+use lmem_base::places::{self, Places, tree_of};
 use lmem_base::process::{self, End};
 use lmem_base::source::normalize;
 use lmem_base::way;
@@ -70,8 +70,7 @@ pub(super) fn metadata(manifest: &Path, memory: Option<&dyn Remember>) -> Result
 /// Whether a file lies in git's folder of the tree around another one. A worktree there is a tree of its own only where it is checked itself.
 fn is_in_git_folder(path: &Path, root: &Path) -> bool {
     let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let below = real.strip_prefix(tree_of(root));
-    below.is_ok_and(|below| below.components().any(|part| part.as_os_str() == GIT_FOLDER))
+    real.strip_prefix(tree_of(root)).is_ok_and(|below| !places::is_beside_git(below))
 }
 
 fn all_metadata(manifest: &Path, memory: Option<&dyn Remember>) -> Result<Metadata, DiscoverError> {
