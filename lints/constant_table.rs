@@ -38,7 +38,7 @@
 
 use cuda_syntax::ast::{Kind, Node};
 use cuda_syntax::identifiers::identifiers;
-use cuda_syntax::tree::{access_path, enclosing_function, resolve, role};
+use cuda_syntax::tree::{enclosing_function, resolve};
 use lmem_base::diagnostic::{Applicability, Suggestion, Uniformity};
 use lmem_base::level::Level;
 use lmem_base::mangling::demangle;
@@ -128,16 +128,15 @@ fn make_static(object: &StackObject) -> Option<Suggestion> {
     Some(suggestion.within_kernel(site.is_within_kernel()))
 }
 
-/// Whether text that was not compiled here, as the host's branch of `#ifdef __CUDA_ARCH__`, writes to the table or hands
-/// it on. Then it cannot be constant there.
+/// Whether text that was not compiled here, as the host's branch of `#ifdef __CUDA_ARCH__`, names the table. It may write to it
+/// or hand it on, and then it cannot be constant there.
 fn is_written_elsewhere(object: &StackObject) -> bool {
     let found = || {
         let (tree, offset) = located(object, &object.variable.as_ref()?.span)?;
         let function = enclosing_function(tree.node_at(offset)?)?;
         let all = tree.declarations(function);
         let own = all.iter().find(|declaration| declaration.range.0 == offset)?;
-        let mut names = tree.names_of(function, &all, own).into_iter();
-        Some(names.any(|name| role(access_path(name)).1 && tree.is_skipped(name)))
+        Some(tree.is_named_where_skipped(&function.byte_range(), &own.name))
     };
     found().unwrap_or(false)
 }

@@ -20,7 +20,7 @@ use super::subjects::{Subject, Subjects, reads};
 pub enum Unfit {
     /// Units compile other text there, or none that is known.
     NotAlike,
-    /// A macro beside the edit hides code with a name of the edit: its name and line.
+    /// A macro beside the edit, or lines that are not compiled, hide code with a name of the edit: the macro and the line.
     HidesName(String, Option<usize>),
     /// It rests on the launches of one unit, and others read it.
     OtherLaunches,
@@ -36,7 +36,10 @@ impl fmt::Display for Unfit {
             }
             Self::HidesName(name, line) => {
                 let place = line.map(|line| format!(" (line {line})")).unwrap_or_default();
-                return write!(f, "the macro `{name}`{place} reads or writes what the edit changes");
+                return match name.as_str() {
+                    "" => write!(f, "code below an `#if`{place}, not compiled here, names what the edit changes"),
+                    name => write!(f, "the macro `{name}`{place} reads or writes what the edit changes"),
+                };
             }
             Self::OtherLaunches => "other files that compile this code launch it in their own ways",
             Self::CountsLines => "the code counts its lines",

@@ -142,7 +142,8 @@ fn names(edit: &Edit) -> BTreeSet<String> {
     let declared = words(behind.split([';', '{']).next().unwrap_or(""));
     let changed = changed.into_iter().chain(declared);
     let is_name = |word: &&str| word.starts_with(|c: char| c.is_alphabetic() || c == '_' || !c.is_ascii());
-    changed.filter(is_name).filter(|word| !COMMON.contains(word)).map(str::to_string).collect()
+    let is_own = |word: &&str| !COMMON.contains(word) && !CONTROL.contains(word);
+    changed.filter(is_name).filter(is_own).map(str::to_string).collect()
 }
 
 /// The words of a text, without those that only say which member of a variable of CUDA's is meant.
@@ -176,7 +177,7 @@ mod tests {
 
     #[test]
     fn all_that_stands_beside_a_condition_matters() {
-        assert_eq!(names_of("for (i = 0; i < n; i++)", "for (i = 0; i < 8; i++) if (i < n)"), ["for", "i", "if", "n"]);
+        assert_eq!(names_of("for (i = 0; i < n; i++)", "for (i = 0; i < 8; i++) if (i < n)"), ["i", "n"]);
         assert_eq!(names_of("a[k]", "k ? b : c"), ["a", "b", "c", "k"]);
     }
 

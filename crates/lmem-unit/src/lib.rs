@@ -12,7 +12,7 @@ pub mod unit;
 pub use artifacts::{Artifacts, Dependency, STRING_NAME, declared_target};
 pub use as_compiled::{
     AsCompiled, CompiledFile, CompiledText, CompiledUnit, Difference, Expansion, HiddenCode, MATH, Token, TokenKind,
-    compiled_string, each_token, is_unroll_pragma, is_word, tokens,
+    are_heads, compiled_string, each_token, is_unroll_pragma, is_word, tokens,
 };
 pub use flags::{CapturedText, CodeTarget, DriverOptions, IneffectiveKind, IneffectiveOption, NvccFlags, NvrtcOptions};
 pub use front_end::{FrontEnd, FrontEndMember, FrontEndVariable};

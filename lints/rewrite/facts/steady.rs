@@ -67,12 +67,14 @@ fn is_reference_to_constant_memory(tree: &SyntaxTree, own: &Declaration) -> bool
 pub fn keeps_first_value(tree: &SyntaxTree, function: Node<'_>, all: &Declarations, own: &Declaration) -> bool {
     let is_own = own.kind != DeclarationKind::Alias && own.volatility != Some(Volatility::Value);
     let mut names = tree.names_of(function, all, own).into_iter();
-    is_own && names.all(|name| !role(access_path(name)).1) && !is_reachable(tree, function, &own.name)
+    let is_hidden = || tree.compiled().may_write(tree.text(), &function.byte_range(), &own.name);
+    is_own && names.all(|name| !role(access_path(name)).1) && !is_reachable(tree, function, &own.name) && !is_hidden()
 }
 
 /// Whether a statement may write a variable. Passing it to a function counts: the parameter may be a reference.
 pub fn may_write(tree: &SyntaxTree, body: Node<'_>, name: &str) -> bool {
     tree.named(body, name).any(|node| role(access_path(node)).1 && !is_given_by_value(tree, node))
+        || tree.compiled().may_write(tree.text(), &body.byte_range(), name)
 }
 
 /// Whether a number is an argument of functions that the text shows to take it by value.

@@ -19,7 +19,7 @@ const NEUTRAL: [&str; 3] = ["aligned", "unused", "maybe_unused"];
 const UNKNOWN: [&str; 5] = ["__align__", "__builtin_align__", "__maxnreg__", "__cluster_dims__", "__block_size__"];
 
 /// Parts of the text of the others.
-const SPELLINGS: [&str; 4] = ["__attribute__", "alignas", "[[", "_Pragma"];
+const SPELLINGS: [&str; 5] = ["__attribute__", "__restrict", "alignas", "[[", "_Pragma"];
 
 /// The attributes of a text, and these heads, in order and apart, that the parser must not see.
 pub fn unparsed_attributes(text: &str, compiled: &CompiledText, heads: &[Range<usize>]) -> Vec<Range<usize>> {
@@ -130,6 +130,8 @@ impl Words<'_> {
     fn attribute(&self, at: usize) -> Option<usize> {
         match self.word(at) {
             word if UNKNOWN.contains(&word) => self.closed(at + 1),
+            // Behind `*` the grammar knows it.
+            "__restrict__" | "__restrict" => matches!(self.word(at.wrapping_sub(1)), "&" | "&&").then_some(at + 1),
             "_Pragma" => {
                 self.closed(at + 1).filter(|_| self.word(at + 2).trim_matches(['"', ' ']).starts_with("unroll"))
             }
@@ -222,8 +224,10 @@ mod tests {
             ("UNROLL for (;;) f();", "for (;;) f();"),
             ("for (;;) { UNROLL\nfor (;;) f(); }", "for (;;) { for (;;) f(); }"),
             ("ALIGN(16) float v[12];", "float v[12];"),
+            ("float& __restrict__ v = in[0];", "float& v = in[0];"),
             // What the grammar knows stays.
             ("alignas(16) float v[12];", "alignas(16) float v[12];"),
+            ("float* __restrict__ v = in;", "float* __restrict__ v = in;"),
             ("[[maybe_unused]] float v[2];", "[[maybe_unused]] float v[2];"),
             ("__attribute__((aligned(16))) float v[2];", "__attribute__((aligned(16))) float v[2];"),
             ("for (;;) [[likely]] { f(); }", "for (;;) [[likely]] { f(); }"),

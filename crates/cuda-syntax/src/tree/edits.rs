@@ -21,6 +21,7 @@ impl SyntaxTree {
     /// Replaces a range by other text.
     pub fn replacement(&self, range: Range<usize>, replacement: &str) -> Option<Edit> {
         let context = self.context(range.start).filter(|_| !self.has_attribute_at(&range))?;
+        self.skipped_in(&range).is_empty().then_some(())?;
         self.compiled().compiled(self.text(), range.clone())?;
         Some(Edit { context, ..self.exchange(range, replacement)? })
     }
@@ -48,16 +49,25 @@ impl SyntaxTree {
     /// The function or namespace-scope declaration around an offset, if it was compiled as written and parsed
     /// completely.
     fn context(&self, offset: usize) -> Option<Span> {
-        let range = self.surroundings(offset).filter(|range| !self.has_hidden_head(range))?;
+        let range = self.surroundings(offset)?;
         // Whether hidden code shares a name with the edit is asked when all of its parts are known.
         let hidden = self.compiled().hidden_statements(self.text(), &range)?;
         let is_in_macro = hidden.iter().any(|hidden| hidden.range.start < offset && offset < hidden.range.end);
-        self.span(range).filter(|_| !is_in_macro)
+        // Who leaves a kernel, leaves nobody a value.
+        let leaves = hidden.iter().any(|hidden| hidden.leaves) && !self.is_within_kernel(offset);
+        let mut heads = self.heads().iter().filter(|head| range.start <= head.start && head.end <= range.end);
+        let is_within_all = heads.all(|head| self.is_in_block_behind(head, offset));
+        self.span(range).filter(|_| !is_in_macro && !leaves && is_within_all)
     }
 
     /// Why what was compiled ends all edits of the function around an offset; `None` if it does not.
     pub fn obstacle(&self, offset: usize) -> Option<String> {
-        let found = self.compiled().obstacle(self.text(), &self.surroundings(offset)?)?;
+        let range = self.surroundings(offset)?;
+        let around = |head: &Range<usize>| {
+            range.start <= head.start && head.end <= range.end && !self.is_in_block_behind(head, offset)
+        };
+        let own = || self.heads().iter().find(|head| around(head)).cloned();
+        let found = self.compiled().obstacle(self.text(), &range).or_else(own)?;
         if found.is_empty() && !matches!(self.compiled(), CompiledText::Known(_)) {
             return Some("what was compiled of its function is not known".to_string());
         }
@@ -198,12 +208,10 @@ impl SyntaxTree {
         !within.any(is_odd) && !function.is_some_and(is_odd)
     }
 
-    /// Whether a name stands in text that was not compiled, as another branch of an `#if` has it.
-    pub fn is_skipped(&self, name: Node<'_>) -> bool {
-        let word = self.slice(name);
-        let is_around = |start: usize, end: usize| start <= name.start_byte() && name.end_byte() <= end;
-        let mut differences = self.compiled().differences().filter(|it| is_around(it.start, it.end));
-        differences.any(|difference| occurrences(&difference.compiled, word).next().is_none())
+    /// Whether a word stands in lines of a range that were not compiled, as another branch of an `#if` has it.
+    pub fn is_named_where_skipped(&self, range: &Range<usize>, word: &str) -> bool {
+        let mut lines = self.skipped_in(range).iter().filter_map(|lines| self.text().get(lines.clone()));
+        lines.any(|lines| occurrences(lines, word).next().is_some())
     }
 
     /// Whether an offset is in a kernel, so that an edit there changes no other function.

@@ -1,15 +1,15 @@
 //! Macros that are a part of a statement: `FOR(i, n)` for the head of a loop, `REF` for the `&` of a declarator.
 //!
 //! The parser would take the first for a call, and the statement behind it for one without a beginning; the second, for the name of
-//! the variable. It sees blanks in place of a head, and the operator in place of its macro. No edit is made in a function with such a head: its
-//! loops are not in the tree.
+//! the variable. It sees blanks in place of a head, and the operator in place of its macro. An edit in a function with such a head must be
+//! within the block behind it: its loops are not in the tree.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use lmem_unit::{CompiledText, Token, tokens};
+use lmem_unit::{CompiledText, are_heads};
 
-use crate::ast::Node;
+use crate::ast::{Kind, Node};
 use crate::tree::counters::CounterSyntax;
 use crate::tree::functions::enclosing_function;
 use crate::tree::loops::is_loop;
@@ -23,36 +23,10 @@ pub struct MacroLoop {
     counters: Vec<CounterSyntax>,
 }
 
-/// The invocations of macros that became heads of statements alone, in order: `for (…)`, `if (…)`, or several. Those with a
-/// subscript are left out: the accesses in them would be looked for in the statement behind.
+/// The invocations of macros that became heads of statements alone, in order.
 pub fn heads(compiled: &CompiledText) -> Vec<Range<usize>> {
     let heads = compiled.differences().filter(|it| it.start < it.end && are_heads(&it.compiled));
     heads.map(|it| it.start..it.end).collect()
-}
-
-fn are_heads(compiled: &str) -> bool {
-    let begins = ["for ", "for(", "while", "if "].iter().any(|keyword| compiled.starts_with(keyword));
-    if !begins || compiled.contains('[') {
-        return false;
-    }
-    let tokens = tokens(compiled);
-    let word = |at: usize| tokens.get(at).and_then(|token: &Token| compiled.get(token.range.clone())).unwrap_or("");
-    let mut at = 0;
-    while matches!(word(at), "for" | "while" | "if") && word(at + 1) == "(" {
-        let mut depth = 0_usize;
-        let Some(length) = (at + 1..tokens.len()).position(|at| {
-            depth = match word(at) {
-                "(" => depth + 1,
-                ")" => depth.saturating_sub(1),
-                _ => depth,
-            };
-            depth == 0
-        }) else {
-            return false;
-        };
-        at += length + 2;
-    }
-    at == tokens.len()
 }
 
 /// The text with the operator of a declarator in place of a macro that became one.
@@ -76,6 +50,12 @@ impl SyntaxTree {
     pub(super) fn has_hidden_head(&self, range: &Range<usize>) -> bool {
         let first = self.heads().partition_point(|head| head.end <= range.start);
         self.heads().get(first).is_some_and(|head| head.start < range.end)
+    }
+
+    /// Whether an offset is in the block that a head belongs to.
+    pub(super) fn is_in_block_behind(&self, head: &Range<usize>, offset: usize) -> bool {
+        let block = self.statement_behind(head).filter(|block| block.kind() == Kind::CompoundStatement);
+        block.is_some_and(|block| block.start_byte() < offset && offset < block.end_byte())
     }
 
     /// Whether a macro writes the head of a loop, or of a branch, in the function around an offset.

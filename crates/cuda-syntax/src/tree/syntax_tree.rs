@@ -36,6 +36,8 @@ pub struct SyntaxTree {
     attributes: Vec<Range<usize>>,
     /// Those of them that are heads.
     heads: Vec<Range<usize>>,
+    /// The lines that no compiler saw, and neither does the parser.
+    skipped: Vec<Range<usize>>,
     /// The names that the unit's other files declare.
     beside: BTreeSet<String>,
     nodes: Option<Nodes>,
@@ -53,6 +55,9 @@ impl SyntaxTree {
         tree.attributes = unparsed_attributes(tree.text.as_str(), &tree.compiled, &tree.heads);
         let parsed = with_operators(tree.text.as_str(), &tree.compiled);
         let parsed = blanked(&parsed, &tree.attributes);
+        // The directives stay: what is declared below one is known to depend on it.
+        tree.skipped = tree.compiled.skipped(tree.text.as_str());
+        let parsed = blanked(&parsed, &tree.skipped);
         let definitions = definitions_in_lists(&parsed);
         let parsed = blanked(&parsed, &definitions);
         let parsed = without_pragmas_within_statements(&parsed);
@@ -73,6 +78,7 @@ impl SyntaxTree {
             line_marks,
             attributes: Vec::new(),
             heads: Vec::new(),
+            skipped: Vec::new(),
             beside: BTreeSet::new(),
             nodes: None,
             memory: Memory::default(),
@@ -115,6 +121,13 @@ impl SyntaxTree {
     /// The heads of statements that macros write.
     pub(super) fn heads(&self) -> &[Range<usize>] {
         &self.heads
+    }
+
+    /// The lines of a range that were skipped, as another branch of an `#if`.
+    pub(super) fn skipped_in(&self, range: &Range<usize>) -> &[Range<usize>] {
+        let first = self.skipped.partition_point(|lines| lines.end <= range.start);
+        let behind = self.skipped.partition_point(|lines| lines.start < range.end);
+        self.skipped.get(first..behind).unwrap_or_default()
     }
 
     pub fn text(&self) -> &str {

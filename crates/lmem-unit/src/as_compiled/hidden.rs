@@ -1,16 +1,20 @@
-//! Statements and items of lists that macros hide.
+//! What macros hide: statements, the heads of statements, and items of lists; and the statements of a branch of an `#if` that was
+//! not taken.
 //!
 //! `STEP();` may become a declaration and three assignments: nothing that a reader of the text sees. An edit elsewhere in the
-//! function need not understand them, as long as they share no name with it and cannot jump. `{COLOURS(X)}` may become any
-//! number of values: how many elements that variable has, is not seen, so that its name is hidden too.
+//! function need not understand them, as long as they share no name with it and cannot jump. A kernel may be left by one, as by
+//! `RETURN_IF_OUTSIDE(n);`, if that is no part of another statement. `{COLOURS(X)}` may become any number of values: how many
+//! elements that variable has, is not seen, so that its name is hidden too. What another build makes of a function has the
+//! statements that this one skips.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::operand::{self, JUMPS, Operand, WRITES};
+use super::skipped::are_lines;
 use super::tokens::{Token, TokenKind, each, tokens};
-use super::{CompiledText, Difference, declared};
+use super::{CompiledText, declared};
 
 /// CUDA's variables with members.
 const BUILT_IN: [&str; 4] = ["blockDim", "blockIdx", "gridDim", "threadIdx"];
@@ -27,6 +31,10 @@ pub struct Hidden<'t> {
     pub operand: Option<&'t str>,
     /// Whether the text shows what happens to the arguments: they are read.
     shows_arguments: bool,
+    /// Whether it may leave the function.
+    pub leaves: bool,
+    /// Whether it is lines below an `#if` that were not compiled.
+    pub is_skipped: bool,
 }
 
 impl<'t> Hidden<'t> {
@@ -78,36 +86,43 @@ impl CompiledText {
         let surroundings = OnceCell::new();
         let declared = OnceCell::new();
         let is_own = |name: &str| declared.get_or_init(|| declared_in(text)).contains(name);
-        for difference in self.within(range).ok_or_else(unknown)? {
-            let place = difference.start..difference.end;
-            let is_inside = range.start <= difference.start && difference.end <= range.end;
+        for (place, compiled) in self.joined(text, range).ok_or_else(unknown)? {
+            let is_inside = range.start <= place.start && place.end <= range.end;
             let own = text.get(place.clone()).filter(|_| is_inside).ok_or_else(|| place.clone())?;
-            if super::Expansion::of(own, &difference.compiled).is_faithful() {
+            if super::Expansion::of(own, compiled).is_faithful() {
                 continue;
             }
             let surroundings = surroundings.get_or_init(|| Surroundings::new(all, range.start));
-            let compiled = difference.compiled.as_str();
             let hide = |own: [&'t str; 2], operand, shows_arguments| Hidden {
                 range: place.clone(),
                 own,
                 compiled,
                 operand,
                 shows_arguments,
+                leaves: false,
+                is_skipped: false,
             };
-            let hidden = match surroundings.operand(own, difference, &is_own) {
+            let hidden = match surroundings.operand(own, &place, compiled, &is_own) {
                 Some((name, operand)) if !self.is_variable(text, name, surroundings) => {
                     Some(hide(["", own], Some(name), operand == Operand::Value))
                 }
                 _ => {
-                    let list = || surroundings.list_before(difference).filter(|_| are_values(compiled));
+                    let list = || surroundings.list_before(&place).filter(|_| are_values(compiled));
                     list().map(|before| hide([before, own], None, false))
                 }
             };
             let hidden = hidden.or_else(|| {
                 // A name alone looks like no call, which may do anything.
                 let is_call = own.ends_with(')');
-                let is_statement = is_call && is_complete(compiled) && surroundings.stands_alone(difference);
-                is_statement.then(|| hide(["", own], None, false))
+                let is_skipped = compiled.is_empty() && are_lines(text, &place);
+                let code = match is_skipped {
+                    true => surroundings.is_skipped_statement(&place, own).then_some(own)?,
+                    false if surroundings.is_head(&place, compiled) => return Some(hide(["", own], None, false)),
+                    false => Some(compiled).filter(|_| is_call && surroundings.stands_alone(&place))?,
+                };
+                let leaves = leaves(code);
+                let is_fit = is_complete(code) && (!leaves || surroundings.is_outermost(&place));
+                is_fit.then(|| Hidden { leaves, is_skipped, ..hide(["", own], None, false) })
             });
             found.push(hidden.ok_or(place)?);
         }
@@ -142,12 +157,12 @@ impl<'t> Surroundings<'t> {
     }
 
     /// The indices of the tokens of a difference; `None` if it cuts one.
-    fn indices(&self, difference: &Difference) -> Option<Range<usize>> {
-        let first = self.tokens.partition_point(|token| self.start + token.range.start < difference.start);
-        let behind = self.tokens.partition_point(|token| self.start + token.range.start < difference.end);
+    fn indices(&self, place: &Range<usize>) -> Option<Range<usize>> {
+        let first = self.tokens.partition_point(|token| self.start + token.range.start < place.start);
+        let behind = self.tokens.partition_point(|token| self.start + token.range.start < place.end);
         let is_whole = first < behind
-            && self.place(&self.tokens[first]).start == difference.start
-            && self.place(&self.tokens[behind - 1]).end == difference.end;
+            && self.place(&self.tokens[first]).start == place.start
+            && self.place(&self.tokens[behind - 1]).end == place.end;
         is_whole.then_some(first..behind)
     }
 
@@ -159,10 +174,11 @@ impl<'t> Surroundings<'t> {
     fn operand(
         &self,
         own: &'t str,
-        difference: &Difference,
+        place: &Range<usize>,
+        compiled: &str,
         is_own: &dyn Fn(&str) -> bool,
     ) -> Option<(&'t str, Operand)> {
-        let place = self.indices(difference)?;
+        let place = self.indices(place)?;
         let words = &self.words[place.clone()];
         let name = words.first().copied().filter(|name| is_name(name))?;
         let is_whole = match words {
@@ -172,15 +188,15 @@ impl<'t> Surroundings<'t> {
         };
         let is_statement = self.is_start(place.start) && self.word(Some(place.end)) == ";";
         let around = (&self.words[..place.start], &self.words[place.end..]);
-        let found = || operand::operand(own, &difference.compiled, around, is_own);
+        let found = || operand::operand(own, compiled, around, is_own);
         let found = (is_whole && !is_statement).then(found)??;
-        let asks_others = !is_balanced(&tokens(&difference.compiled), &difference.compiled);
+        let asks_others = !is_balanced(&tokens(compiled), compiled);
         (!asks_others).then_some((name, found))
     }
 
     /// The statement up to a list, `const Rgb palette[] = `, if a difference is all that the list has in it.
-    fn list_before(&self, difference: &Difference) -> Option<&'t str> {
-        let place = self.indices(difference)?;
+    fn list_before(&self, place: &Range<usize>) -> Option<&'t str> {
+        let place = self.indices(place)?;
         let back = |steps: usize| self.word(place.start.checked_sub(steps));
         let is_list = back(1) == "{" && back(2) == "=" && self.word(Some(place.end)) == "}";
         if !is_list || self.word(Some(place.end + 1)) != ";" {
@@ -200,9 +216,54 @@ impl<'t> Surroundings<'t> {
     }
 
     /// Whether a difference stands where a statement of a block stands, before `;`.
-    fn stands_alone(&self, difference: &Difference) -> bool {
-        let place = self.indices(difference);
+    fn stands_alone(&self, place: &Range<usize>) -> bool {
+        let place = self.indices(place);
         place.is_some_and(|place| self.is_start(place.start) && self.word(Some(place.end)) == ";")
+    }
+
+    /// Whether lines that were skipped are statements of a block, with their ends.
+    fn is_skipped_statement(&self, place: &Range<usize>, own: &str) -> bool {
+        let is_start = |place: Range<usize>| self.is_start(place.start) && self.is_in_block(place.start);
+        own.ends_with([';', '}']) && self.indices(place).is_some_and(is_start)
+    }
+
+    /// Whether what was compiled is the head of a statement, and the block behind it stands in no other statement. Who edits within that
+    /// block, has all of a round of the loop.
+    fn is_head(&self, place: &Range<usize>, compiled: &str) -> bool {
+        are_heads(compiled)
+            && is_balanced(&tokens(compiled), compiled)
+            && self.is_outermost(place)
+            && self.indices(place).is_some_and(|place| {
+                self.is_start(place.start)
+                    && self.word(Some(place.end)) == "{"
+                    && self.word(Some(place.start + 1)) == "("
+            })
+    }
+
+    /// Whether a difference stands in the outermost block of a function.
+    fn is_outermost(&self, place: &Range<usize>) -> bool {
+        let before = self.indices(place).map(|place| &self.words[..place.start]).unwrap_or_default();
+        let count = |bracket| before.iter().filter(|word| **word == bracket).count();
+        count("{") == count("}") + 1 && self.is_in_block(before.len())
+    }
+
+    /// Whether the brace around a token opens a block: not the list of values behind `=` or in another list.
+    fn is_in_block(&self, at: usize) -> bool {
+        let (mut closed, mut at) = (0_usize, at);
+        while let Some(before) = at.checked_sub(1) {
+            at = before;
+            match (self.words[at], closed) {
+                ("}", _) => closed += 1,
+                ("{", 0) => match self.word(at.checked_sub(1)) {
+                    ")" | "else" | "do" | "try" | ":" | "const" | "noexcept" | "mutable" => return true,
+                    ";" | "{" | "}" => {}
+                    _ => return false,
+                },
+                ("{", _) => closed -= 1,
+                _ => {}
+            }
+        }
+        false
     }
 }
 
@@ -215,8 +276,9 @@ fn is_name(word: &str) -> bool {
     word.bytes().all(super::tokens::is_word) && !word.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Words of calls in which threads meet or end; who looks for such calls must see them.
-const ENDS: [&str; 8] = ["__assert", "__bar", "__brkpt", "__trap", "abort", "arrive", "exit", "wait"];
+/// Words of calls in which threads meet or end; who looks for such calls must see them. `__assert_fail` and `__trap` end the
+/// whole kernel.
+const ENDS: [&str; 6] = ["__bar", "__brkpt", "abort", "arrive", "exit", "wait"];
 /// Instructions that jump, or in which threads meet or end.
 const INSTRUCTIONS: [&str; 8] = ["bar.", "bra", "exit", "match.", "redux", "shfl", "trap", "vote"];
 
@@ -230,22 +292,51 @@ fn are_values(compiled: &str) -> bool {
     !all.is_empty() && all.iter().all(is_value) && is_balanced(&all, compiled)
 }
 
+/// Whether tokens leave the function that they are in.
+fn leaves(code: &str) -> bool {
+    each(code).any(|token| code.get(token.range) == Some("return"))
+}
+
+/// Whether what a macro became is the heads of statements alone: `for (…)`, `if (…)`, or several. Those with a subscript are left out:
+/// the accesses in them would be looked for in the statement behind.
+pub fn are_heads(compiled: &str) -> bool {
+    let begins = ["for ", "for(", "while", "if "].iter().any(|keyword| compiled.starts_with(keyword));
+    if !begins || compiled.contains('[') {
+        return false;
+    }
+    let all = tokens(compiled);
+    let words: Vec<&str> = all.iter().map(|token| &compiled[token.range.clone()]).collect();
+    let mut at = 0;
+    while matches!(words.get(at), Some(&("for" | "while" | "if"))) && words.get(at + 1) == Some(&"(") {
+        let Some(closing) = operand::closing(&words, at + 1) else { return false };
+        at = closing + 1;
+    }
+    at == words.len()
+}
+
 /// Whether compiled tokens are whole statements that end where they end.
 fn is_complete(compiled: &str) -> bool {
     let all = tokens(compiled);
     // `for (…)` would have the next statement as its body; `x = 1 +` its operand.
     let last = all.last().map(|token| &compiled[token.range.clone()]);
-    let ends = last.is_none_or(|last| matches!(last, ";" | "}")) || is_expression(&all, compiled);
-    ends && is_balanced(&all, compiled)
+    let ends = last.is_none_or(|last| matches!(last, ";" | "}" | "return")) || is_expression(&all, compiled);
+    ends && is_closed(&all, compiled)
 }
 
 /// Whether all brackets that tokens open are closed, and nothing in them jumps or asks other threads.
 fn is_balanced(all: &[Token], compiled: &str) -> bool {
+    is_closed(all, compiled) && !leaves(compiled)
+}
+
+/// The same of code that may leave its function.
+fn is_closed(all: &[Token], compiled: &str) -> bool {
     let mut open = Vec::new();
     let is_fit = all.iter().all(|token| match (token.kind, &compiled[token.range.clone()]) {
         (TokenKind::Directive, _) => false,
         (TokenKind::Identifier, word) => {
-            !JUMPS.contains(&word) && !word.contains("sync") && !ENDS.iter().any(|prefix| word.starts_with(prefix))
+            (word == "return" || !JUMPS.contains(&word))
+                && !word.contains("sync")
+                && !ENDS.iter().any(|prefix| word.starts_with(prefix))
         }
         (TokenKind::Literal, text) => !INSTRUCTIONS.iter().any(|it| text.contains(it)),
         (_, bracket @ ("(" | "[" | "{")) => {
@@ -393,10 +484,82 @@ mod tests {
     }
 
     #[test]
+    fn kernels_may_be_left_beside_other_statements() {
+        for (body, macros, expected) in [
+            ("{ LEAVE(); }", "#define LEAVE() if (h) return", Some(&[true][..])),
+            ("{ LEAVE(n); }", "#define LEAVE(n) const int i = n; if (i >= n) { return; }", Some(&[true])),
+            ("{ CHECK(n); }", "#define CHECK(c) ((c) ? (void)0 : __assert_fail(\"c\"))", Some(&[false])),
+            ("{ CHECK(n); }", "#define CHECK(c) do { if (!(c)) __trap(); } while (0)", Some(&[false])),
+            ("{ if (c) { LEAVE(); } }", "#define LEAVE() if (h) return", None),
+            ("{ for (;;) { LEAVE(); } }", "#define LEAVE() if (h) return", None),
+            ("{ auto f = [&]() { LEAVE(); }; }", "#define LEAVE() return", None),
+            ("{ LEAVE() }", "#define LEAVE() if (h) return", None),
+        ] {
+            let text = format!("{macros}\nvoid f() {body}\n");
+            let compiled = compiled_string(&text, &[], &|_| true);
+            let start = text.find("void f").unwrap() + "void f".len();
+            let found = compiled.hidden_statements(&text, &(start..text.len() - 1));
+            let found = found.map(|found| found.iter().map(|hidden| hidden.leaves).collect::<Vec<_>>());
+            assert_eq!(found.as_deref(), expected, "{body} {macros}");
+        }
+    }
+
+    #[test]
+    fn heads_of_blocks_are_hidden() {
+        let each = "#define EACH(i, n) for (int i = 0; i < (n); i++)";
+        assert_eq!(hidden("{ EACH(k, m) { a[k] = 1; } }", each).map(|found| found.len()), Some(1));
+        for body in [
+            "{ EACH(k, m) a[k] = 1; }",
+            "{ for (;;) { EACH(k, m) { a[k] = 1; } } }",
+            "{ if (c) EACH(k, m) { a[k] = 1; } }",
+            "{ S s = { EACH(k, m) { } }; }",
+        ] {
+            assert_eq!(hidden(body, each), None, "{body}");
+        }
+        assert_eq!(hidden("{ EACH(k) { a[k] = 1; } }", "#define EACH(i) for (int i = 0; p[i]; i++)"), None);
+    }
+
+    /// What a compiler makes of a text whose lines with a bar it skips.
+    fn with_skipped(body: &str) -> Option<usize> {
+        let text = format!("void f() {body}\n");
+        let mut preprocessed = String::from("# 1 \"/w/a.cu\"\n");
+        for line in text.lines() {
+            let is_left_out = line.starts_with('#') || line.contains('|');
+            preprocessed.push_str(if is_left_out { "" } else { line });
+            preprocessed.push('\n');
+        }
+        let text = text.replace('|', " ");
+        let folder = std::path::Path::new("/w");
+        let all = crate::AsCompiled::new(&preprocessed, folder, &|_| true, &|_| Some(text.clone()));
+        let compiled = &all.files[0].text;
+        compiled.hidden_statements(&text, &(text.find("() {").unwrap()..text.len() - 1)).map(|found| found.len())
+    }
+
+    #[test]
+    fn skipped_statements_are_hidden() {
+        for (body, expected) in [
+            ("{\n#if A\n| g(1);\n#endif\nh(2); }", Some(1)),
+            ("{\n#if A\n| for (;;) {\n|  g(1);\n| }\n\n| // why\n| g(2);\n#else\nh(2);\n#endif\n}", Some(1)),
+            ("{\n#if A\n| g(1);\n#elif B\n| g(2);\n#endif\nh(2); }", Some(2)),
+            ("{\n#if A\n| if (c) return;\n#endif\nh(2); }", Some(1)),
+            // Parts of statements, and what jumps within others.
+            ("{\n#if A\n| if (c)\n#endif\nh(2); }", None),
+            ("{\n#if A\n| for (;;) {\n#else\nwhile (c) {\n#endif\nh(2); } }", None),
+            ("{ if (c)\n#if A\n| g(1);\n#else\ng(2);\n#endif\nh(2); }", None),
+            ("{ if (c) {\n#if A\n| return;\n#endif\nh(2); } }", None),
+            ("{ int a[] = {\n#if A\n| {1, 2}\n#else\n{3, 4}\n#endif\n}; }", None),
+            ("{ h(1\n#if A\n|, 2\n#endif\n); }", None),
+            ("{\n#if A\n| __syncthreads();\n#endif\nh(2); }", None),
+            ("{ for (;;) {\n#if A\n| if (c) break;\n#endif\nh(2); } }", None),
+        ] {
+            assert_eq!(with_skipped(body), expected, "{body}");
+        }
+    }
+
+    #[test]
     fn what_reaches_beyond_the_statement_is_not_known() {
         for macros in [
             "#define STEP() if (h) break",
-            "#define STEP() if (h) return",
             "#define STEP() h++; }",
             "#define STEP() { h++",
             "#define STEP() for (int k = 0; k < 4; k++)",
@@ -406,7 +569,7 @@ mod tests {
             "#define STEP() else h = 1",
             "#define STEP() h = 1; __syncthreads()",
             "#define STEP() asm volatile(\"bar.sync 0;\")",
-            "#define STEP() h = 1; __trap()",
+            "#define STEP() h = 1; exit()",
             "#define STEP() case 3: h = 1",
         ] {
             assert_eq!(hidden("{ a[0] = 1; STEP(); }", macros), None, "{macros}");

@@ -13,9 +13,11 @@ mod expansion;
 mod hidden;
 mod operand;
 mod preprocessed;
+mod skipped;
 mod string_text;
 pub mod tokens;
 mod unit;
+mod writes;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use lmem_base::source::normalize;
 
 pub use self::expansion::{Expansion, MATH, is_unroll_pragma};
-pub use self::hidden::Hidden;
+pub use self::hidden::{Hidden, are_heads};
 use self::preprocessed::Line;
 pub use self::string_text::compiled_string;
 pub use self::unit::{CompiledUnit, HiddenCode};

@@ -13,7 +13,7 @@ use crate::{TranslationUnit, UnitCode};
 /// What one use of a macro hides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HiddenCode {
-    /// The macro.
+    /// The macro; empty for lines below an `#if` that were not compiled.
     pub name: String,
     /// Its line in the file.
     pub line: Option<usize>,
@@ -94,8 +94,12 @@ impl CompiledUnit<'_> {
         if found.iter().flat_map(Hidden::calls).any(|name| is_beside(&name)) {
             return None;
         }
+        let name = |own: &str, is_skipped: bool| {
+            let word = own.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().filter(|_| !is_skipped);
+            word.unwrap_or("").to_string()
+        };
         let code = |hidden: Hidden<'_>| HiddenCode {
-            name: hidden.own[1].split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or("").to_string(),
+            name: name(hidden.own[1], hidden.is_skipped),
             line: place(hidden.range.start).map(|place| place.start_line()),
             is_operand: hidden.operand.is_some(),
             words: hidden.words().into_iter().map(str::to_string).collect(),
