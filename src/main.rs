@@ -166,7 +166,7 @@ fn complain_of(cli::Mistyped { message, hint }: &cli::Mistyped) -> Exit {
 
 /// Reports an unwritable output file before the run instead of after it; `checked` are the folders and files named.
 fn unwritable(output: &Path, checked: &[PathBuf]) -> Option<Exit> {
-    if let Err(error) = stays_in(output, checked.iter().map(PathBuf::as_path)) {
+    if let Err(error) = way::stays_in_trees(output, &folders_of(checked.iter().map(PathBuf::as_path))) {
         let output = output.display();
         say::line(&format!("error: `--output {output}` cannot be written: {error}"));
         say::line("hint: name the file that it leads to");
@@ -339,13 +339,11 @@ fn write_report(arguments: &CheckArgs, outcome: &Outcome) -> std::io::Result<()>
     Ok(())
 }
 
-/// Checks that no link of a checked tree leads an output out of it.
-fn stays_in<'a>(output: &Path, checked: impl Iterator<Item = &'a Path>) -> std::io::Result<()> {
-    // Of a file, the tree is the one around its folder.
+/// The folders of what is checked: of a file, the one that it is in. No link of the trees around them may lead an output out of one.
+fn folders_of<'a>(checked: impl Iterator<Item = &'a Path>) -> Vec<&'a Path> {
     let above = |path: &'a Path| path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = |path: &'a Path| if path.is_dir() { path } else { above(path).unwrap_or(Path::new(".")) };
-    let folders: Vec<&Path> = checked.map(folder).chain([Path::new(".")]).collect();
-    way::stays_in_trees(output, &folders)
+    checked.map(folder).chain([Path::new(".")]).collect()
 }
 
 fn write_to(path: Option<&Path>, root: &Path, text: &[u8]) -> std::io::Result<()> {
@@ -356,7 +354,7 @@ fn write_to(path: Option<&Path>, root: &Path, text: &[u8]) -> std::io::Result<()
     };
     let has_twin = files::has_other_names(path);
     // Only now the root of the workspace is known, and what lies there may have changed.
-    stays_in(path, std::iter::once(root)).and_then(|()| files::write_output(path, text)).map_err(|error| {
+    files::write_output(path, text, &folders_of(std::iter::once(root))).map_err(|error| {
         std::io::Error::new(error.kind(), format!("`{}` cannot be written: {error}", path.display()))
     })?;
     if has_twin {
@@ -461,7 +459,7 @@ fn write_manual(folder: Option<&Path>) -> Exit {
         return pages.first().map_or(Exit::Clean, |(_, page)| write_text(&mut std::io::stdout().lock(), page));
     };
     let written = fs_err::create_dir_all(folder)
-        .and_then(|()| pages.iter().try_for_each(|(name, page)| files::write_output(&folder.join(name), page)));
+        .and_then(|()| pages.iter().try_for_each(|(name, page)| files::write_output(&folder.join(name), page, &[])));
     written.map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean)
 }
 

@@ -188,6 +188,9 @@ mod tests {
             // Another argument, another way to call it, another function of the name.
             ("__device__ void f(const P a) { use(a.v); } __device__ void g() { f(P()); }", "f(p);"),
             ("__device__ void f(const P a) { use(a.v); } __device__ void (*g)(const P) = f;", "f(p);"),
+            ("__device__ void f(const P a) { use(a.v); } using B = Bind<f>;", "f(p);"),
+            ("__device__ void f(const P a) { use(a.v); } struct B : Bind<f> { };", "f(p);"),
+            ("__device__ void f(const P a) { use(a.v); }\n#define F f\n", "f(p);"),
             ("__device__ void f(const P a) { use(a.v); } __device__ void f(int a) { }", "f(p);"),
             ("__host__ __device__ void f(const P a) { use(a.v); }", "f(p);"),
             // Written through a pointer, and to what is constant.

@@ -29,7 +29,8 @@ fn in_source(object: &StackObject) -> Option<String> {
         return Some("its declaration is not in the text of the code that accesses it".to_string());
     };
     let name = tree.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
-    if variable.name.rsplit('.').next() != Some(tree.slice(name)) {
+    // Of `hits.index`, the text may declare one or the other there.
+    if !variable.name.split('.').any(|part| part == tree.slice(name)) {
         return Some("a macro declares it".to_string());
     }
     // A member's declaration is no statement of a function.

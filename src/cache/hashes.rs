@@ -3,7 +3,7 @@
 //! Two changes within the resolution of the clock look alike. As in git's index, a file that changed shortly before its
 //! hash was stored is therefore read again the next time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -125,6 +125,14 @@ impl Hashes {
     /// Whether a file that need not be hashed was last changed before `time`.
     pub fn was_changed_before(path: &Path, time: SystemTime) -> bool {
         now(path).is_some_and(|stamp| stamp.is_before_tick_of(time))
+    }
+
+    /// Whether the folders from `root` to files have been what they are since before `time`. Files in a folder that was exchanged for
+    /// another, and put back, have all of their times.
+    pub fn stay_in_place<'p>(paths: impl Iterator<Item = &'p Path>, root: &Path, time: SystemTime) -> bool {
+        let above = |path: &'p Path| path.ancestors().skip(1).take_while(|folder| folder.starts_with(root));
+        let folders: BTreeSet<&Path> = paths.flat_map(above).collect();
+        folders.into_iter().all(|folder| now(folder).is_none_or(|stamp| stamp.is_before_tick_of(time)))
     }
 
     /// Stores the hashes for the next run, if they have changed.

@@ -334,7 +334,7 @@ impl Cache {
             return None;
         }
         let sought = self.sought(key, unit, &paths, &toolkit)?;
-        if !paths.iter().chain(sought.paths()).all(|path| self.hashes.is_older_than(path, since)) {
+        if !self.is_unchanged(&paths.iter().chain(sought.paths()).collect::<Vec<_>>(), since) {
             return None;
         }
         paths.extend(sought.by_text.iter().cloned());
@@ -342,12 +342,20 @@ impl Cache {
         Some((paths, sought))
     }
 
+    /// Whether files, and the folders of the tree that they are in, are those that they were at a time.
+    fn is_unchanged(&self, paths: &[&PathBuf], since: SystemTime) -> bool {
+        paths.iter().all(|path| self.hashes.is_older_than(path, since))
+            && Hashes::stay_in_place(paths.iter().map(|path| path.as_path()), &self.root, since)
+    }
+
     /// Whether the compiler read the text of a unit that we read: it opens the file by its name, when it may be another.
     fn is_as_read(&self, unit: &TranslationUnit, since: SystemTime) -> bool {
         let UnitCode::CudaFile { file, .. } = &unit.code else { return true };
         // An edited copy is written just before it is compiled, and nobody else knows its place.
         let is_copy = unit.base.starts_with(std::env::temp_dir());
-        let is_settled = is_copy || Hashes::was_changed_before(&file.path, since);
+        let is_settled = is_copy
+            || Hashes::was_changed_before(&file.path, since)
+                && Hashes::stay_in_place(std::iter::once(&*file.path), &self.root, since);
         is_settled && SourceFile::read(&file.path, &self.root).is_ok_and(|now| now.text() == file.text())
     }
 
@@ -436,7 +444,7 @@ impl Cache {
             None => Some(Sought::default()),
         };
         let Some(sought) = sought else { return Ok(()) };
-        if !paths.iter().chain(sought.paths()).all(|path| self.hashes.is_older_than(path, since)) {
+        if !self.is_unchanged(&paths.iter().chain(sought.paths()).collect::<Vec<_>>(), since) {
             return Ok(());
         }
         paths.extend(sought.by_text.iter().cloned());

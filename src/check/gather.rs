@@ -102,7 +102,8 @@ impl<'a> Gatherer<'a> {
     }
 
     fn of_workspace(&self) -> Result<Gathered, CheckError> {
-        let tracked = self.tracked();
+        let mut not_checked = Vec::new();
+        let tracked = self.tracked(&mut not_checked);
         let (builds, toolkit) = match self.request.arguments.capture && !self.request.is_recorded() {
             true => {
                 let toolkit = select_toolkit(self.request, self.workspace)?;
@@ -123,7 +124,7 @@ impl<'a> Gatherer<'a> {
         }
         let missing = not_captured::not_in_database(&extraction, self.workspace, &builds);
         missing.iter().for_each(|note| self.request.talk.note(note));
-        let mut not_checked = self.not_checked(&builds, &tracked);
+        not_checked.extend(self.not_checked(&builds, &tracked));
         not_checked.extend(extraction.not_checked.iter().cloned());
         extraction.notes.iter().for_each(|note| self.request.talk.detail(&format!("note: {note}")));
         let flag_advice = not_captured::advice(self.workspace, &builds);
@@ -146,8 +147,8 @@ impl<'a> Gatherer<'a> {
     }
 
     /// The files that git tracks and that matter beside those that are found: they cannot be there by chance. Without
-    /// a repository, there are none.
-    fn tracked(&self) -> BTreeSet<PathBuf> {
+    /// a repository, there are none. What cannot be asked for is added to what is not checked.
+    fn tracked(&self, not_checked: &mut Vec<NotChecked>) -> BTreeSet<PathBuf> {
         if self.request.is_recorded() {
             return BTreeSet::new();
         }
@@ -156,12 +157,20 @@ impl<'a> Gatherer<'a> {
             |path: &str| path.ends_with(".cu") || path.ends_with(".cup") || path.ends_with("compile_commands.json");
         // A submodule is tracked by the name of its folder, and hidden ones are not walked.
         let matters = |path: &str| is_named(path) || is_hidden(path);
-        let tracked = |folder: &Path| git::tracked(folder, matters, self.request.cancel).unwrap_or_default();
+        let mut tracked = |folder: &Path| match git::tracked(folder, matters, self.request.cancel) {
+            Ok(tracked) => tracked,
+            Err(error) => {
+                let is_refused = matches!(error, git::GitError::Refused(_));
+                let refused = NotChecked { why: Unchecked::Repository, path: folder.join(".git") };
+                not_checked.extend(Some(refused).filter(|_| is_refused));
+                BTreeSet::new()
+            }
+        };
         if let Some(revision) = self.revision() {
             return tracked(&revision.top).into_iter().map(|path| revision.place(&path)).collect();
         }
         let below = self.workspace.repositories.iter().take(MAX_REPOSITORIES);
-        git::below(self.workspace.whole.iter().map(|whole| &whole.folder).chain(below), tracked)
+        git::below(self.workspace.whole.iter().map(|whole| &whole.folder).chain(below), &mut tracked)
     }
 
     fn is_below_a_named_folder(&self, path: &Path) -> bool {

@@ -228,7 +228,7 @@ impl Baseline {
         let is_special = path.metadata().is_ok_and(|found| !found.is_file());
         let written = match is_special {
             true => Err(std::io::Error::other("it is not a regular file")),
-            false => lmem_base::files::write_output(path, text.as_bytes()),
+            false => lmem_base::files::write_output(path, text.as_bytes(), &[]),
         };
         written.map_err(|error| BaselineError::Write { path: path.to_path_buf(), error })
     }

@@ -5,6 +5,7 @@
 //! brings 38 more crates: half a minute of the build that the README's first command waits for.
 
 use std::ffi::OsString;
+use std::io::Read as _;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -51,6 +52,14 @@ pub(super) fn paths(top: &Path) -> Option<Vec<OsString>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(Vec::new()),
         Err(_) => None,
     }
+}
+
+/// The number of entries that the head of an index promises.
+pub(super) fn count(top: &Path) -> Option<usize> {
+    let mut head = [0; 12];
+    places::open(&own::leads_to(&top.join(".git"))?.join("index")).ok()?.read_exact(&mut head).ok()?;
+    let count = u32::from_be_bytes([head[8], head[9], head[10], head[11]]);
+    head.starts_with(b"DIRC").then_some(count as usize)
 }
 
 /// The index that git takes in place of the repository's: hooks get one of their own.

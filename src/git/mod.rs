@@ -346,7 +346,7 @@ pub fn tracked(
 /// The files below some folders that are tracked in the repositories around these. `tracked` is asked once for the top of each.
 pub fn below<'a>(
     folders: impl Iterator<Item = &'a PathBuf>,
-    tracked: impl Fn(&Path) -> BTreeSet<PathBuf>,
+    mut tracked: impl FnMut(&Path) -> BTreeSet<PathBuf>,
 ) -> BTreeSet<PathBuf> {
     let mut by_top: BTreeMap<PathBuf, BTreeSet<PathBuf>> = BTreeMap::new();
     let mut found = BTreeSet::new();
@@ -405,7 +405,12 @@ fn listed(top: &Path, is_named: bool, cancel: &AtomicBool) -> Result<Vec<OsStrin
         false => GitError::Refused(reason),
     })?;
     let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-    Ok(paths.map(|path| OsStr::from_bytes(path).to_os_string()).collect())
+    let paths: Vec<OsString> = paths.map(|path| OsStr::from_bytes(path).to_os_string()).collect();
+    // Git reads what is left of an index that was cut.
+    match !is_named && index::count(top).is_some_and(|count| paths.len() < count) {
+        true => Err(GitError::Refused("the index is damaged".to_string())),
+        false => Ok(paths),
+    }
 }
 
 fn wanted(top: &Path, paths: &[OsString], is_wanted: impl Fn(&str) -> bool) -> BTreeSet<PathBuf> {

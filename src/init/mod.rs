@@ -9,6 +9,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use lmem_base::held::HeldFolder;
 use lmem_base::{files, places, process};
 use lmem_project::config::FILE_NAME;
 
@@ -232,18 +233,24 @@ pub fn write(planned: &Planned, may_replace: &mut dyn FnMut(&Path) -> bool) -> R
     }
     let parent = path.parent().unwrap_or(path);
     // Folders are only created if the nearest existing one belongs to the repository.
-    refuse_links(parent.ancestors().find(|folder| folder.exists()).unwrap_or(parent), planned)?;
-    fs_err::create_dir_all(parent).map_err(failed)?;
-    files::write_anew(path, planned.text.as_bytes()).map_err(failed)?;
-    if planned.is_program {
-        use std::os::unix::fs::PermissionsExt;
-        fs_err::set_permissions(path, PermissionsExt::from_mode(0o755)).map_err(failed)?;
-    }
+    let nearest = parent.ancestors().find(|folder| folder.exists()).unwrap_or(parent);
+    let real = real_folder(nearest, planned)?;
+    let below = parent.strip_prefix(nearest).unwrap_or(Path::new(""));
+    let name = path.file_name().unwrap_or_default();
+    let written = HeldFolder::at(&real).and_then(|folder| folder.within(below)).and_then(|folder| {
+        files::write_anew(&folder, name, planned.text.as_bytes())?;
+        if planned.is_program {
+            use std::os::unix::fs::PermissionsExt;
+            fs_err::set_permissions(folder.way().join(name), PermissionsExt::from_mode(0o755))?;
+        }
+        Ok(())
+    });
+    written.map_err(failed)?;
     Ok(Fate::Written)
 }
 
-/// Rejects symbolic links out of the repository, since the tree is not trusted.
-fn refuse_links(parent: &Path, planned: &Planned) -> Result<(), InitError> {
+/// The place of a folder, with no link on the way. Rejects symbolic links out of the repository, since the tree is not trusted.
+fn real_folder(parent: &Path, planned: &Planned) -> Result<PathBuf, InitError> {
     let real = |path: &Path| {
         fs_err::canonicalize(path).map_err(|error| InitError::Write { path: planned.path.clone(), error })
     };
@@ -252,7 +259,7 @@ fn refuse_links(parent: &Path, planned: &Planned) -> Result<(), InitError> {
     let is_fit = |below: &Path| planned.is_program || places::is_beside_git(below);
     for place in &planned.places {
         if parent.strip_prefix(real(place)?).is_ok_and(is_fit) {
-            return Ok(());
+            return Ok(parent);
         }
     }
     let root = planned.places.first().cloned().unwrap_or_default();

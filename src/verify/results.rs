@@ -10,7 +10,7 @@ use lmem_base::mangling::demangle;
 use lmem_compare::estimate::{Counts, Executed};
 use lmem_compare::{Alone, Compared, Outside, SourceLaunch, Terms, Versions};
 use lmem_unit::{Artifacts, TranslationUnit};
-use nv_code::dataflow::cancels_products;
+use nv_code::dataflow::{cancels_products, writes_parameters};
 use nv_code::{PtxModule, PtxasLog};
 
 use super::Candidate;
@@ -217,10 +217,12 @@ fn compared(
             }
             _ => Compared::without_counts(Comparison::NotCompared { why: "too many kernels".to_string() }),
         };
-        let outcome = match modules.as_ref().is_some_and(|modules| loses_error(modules, kernel, &outcome)) {
-            true => Comparison::Different { what: CANCELLED.to_string() },
-            false => outcome,
-        };
+        let changed = modules.as_ref().filter(|_| outcome != Comparison::Unchanged);
+        let found = changed.and_then(|modules| {
+            let writes = writes_parameters(&modules.1, kernel) && !writes_parameters(&modules.0, kernel);
+            loses_error(modules, kernel).then_some(CANCELLED).or(writes.then_some(WRITTEN))
+        });
+        let outcome = found.map_or(outcome, |what| Comparison::Different { what: what.to_string() });
         count += usize::from(outcome != Comparison::Unchanged);
         results.executed.extend(executed.map(|executed| (kernel.to_string(), executed)));
         for function in versions.functions(kernel) {
@@ -231,13 +233,16 @@ fn compared(
     results
 }
 
+/// What is said of an edit that makes a parameter constant which something writes to, as to a `mutable` member.
+const WRITTEN: &str = "something writes to a parameter, which would be constant";
+
 /// What is said of an edit after which a rounding error may be another number.
 pub(super) const CANCELLED: &str = "the compiler may fuse a product into a difference with the same product";
 
 /// Whether a product of a changed kernel may be fused into a difference that takes its rounding error, where memory or a
 /// call rounded it before. Launches do not show it: PTX is executed as written, and `ptxas` fuses.
-fn loses_error((before, after): &(PtxModule, PtxModule), kernel: &str, outcome: &Comparison) -> bool {
-    *outcome != Comparison::Unchanged && cancels_products(after, kernel) && !cancels_products(before, kernel)
+fn loses_error((before, after): &(PtxModule, PtxModule), kernel: &str) -> bool {
+    cancels_products(after, kernel) && !cancels_products(before, kernel)
 }
 
 /// A difference in the results of the candidate's own kernels.

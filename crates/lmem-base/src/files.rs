@@ -1,5 +1,6 @@
 //! Atomic file writes: a file has its new content or its old one.
 
+use std::ffi::OsStr;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 
 use crate::guardian::Replacement;
+use crate::held::HeldFolder;
 use crate::way;
 
 /// How long a pipe may be without a reader: a shell may start that after us.
@@ -28,34 +30,47 @@ pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a place in the tree a new content, whatever is there: a link is replaced and not followed. The file has the
+/// Gives a place in a folder a new content, whatever is there: a link is replaced and not followed. The file has the
 /// system's default permissions, as any file that the user makes.
 ///
 /// # Errors
 /// The folder cannot be written to.
-pub fn write_anew(path: &Path, content: &[u8]) -> io::Result<()> {
-    replace(path, content, None)
+pub fn write_anew(folder: &HeldFolder, name: &OsStr, content: &[u8]) -> io::Result<()> {
+    replace(folder, name, content, None)
 }
 
 /// Writes an output to a path that the user chose. A regular file is replaced atomically and keeps its owner and permissions; a
 /// new one gets the system's default permissions. Anything else (a link, a pipe, a device such as `/dev/stdout`) is
-/// kept and written into. A link of the tree around the current folder that leads out of it is not followed.
+/// kept and written into. A link that leads out of the tree around the current folder, or around one of `trees`, is not followed,
+/// and neither is one that takes the place of a folder meanwhile.
 ///
 /// # Errors
 /// The place cannot be written to, or is a pipe that nobody reads.
-pub fn write_output(path: &Path, content: &[u8]) -> io::Result<()> {
-    way::stays_in_trees(path, &[Path::new(".")])?;
-    match std::fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => replace(path, content, None),
+pub fn write_output(path: &Path, content: &[u8], trees: &[&Path]) -> io::Result<()> {
+    let place = way::stays_in_trees(path, &[trees, &[Path::new(".")]].concat())?;
+    if is_open(path) || is_open(&place) {
+        return write_into(path, content);
+    }
+    let (Some(parent), Some(name)) = (place.parent(), place.file_name()) else {
+        return Err(rustix::io::Errno::ISDIR.into());
+    };
+    let folder = HeldFolder::at(parent)?;
+    let way = folder.way().join(name);
+    let is_link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    match std::fs::symlink_metadata(&way) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !is_link => replace(&folder, name, content, None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => write_into(&way, content),
         Err(error) => Err(error),
+        // It was none when the way was looked for.
+        Ok(found) if found.is_symlink() => Err(rustix::io::Errno::LOOP.into()),
         // Other names of it (hard links) keep the old content: one of them may lie outside of the tree, and a kill in between would leave
         // half.
-        Ok(found) if found.is_file() => match replace(path, content, Some(&found)) {
+        Ok(found) if found.is_file() && !is_link => match replace(&folder, name, content, Some(&found)) {
             // The folder may be read-only although the file is writable.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => write_into(path, content),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => write_into(&way, content),
             result => result,
         },
-        Ok(_) => write_into(path, content),
+        Ok(_) => write_into(&way, content),
     }
 }
 
@@ -64,20 +79,27 @@ pub fn has_other_names(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.nlink() > 1)
 }
 
-fn replace(path: &Path, content: &[u8], found: Option<&Metadata>) -> io::Result<()> {
+fn replace(folder: &HeldFolder, name: &OsStr, content: &[u8], found: Option<&Metadata>) -> io::Result<()> {
     if found.is_some_and(|found| found.permissions().readonly()) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = Replacement::new(folder, 0o666)?;
+    let way = folder.way();
+    let file = Replacement::through(&way, folder.path(), 0o666)?;
     file.as_file().write_all(content)?;
-    found.map_or(Ok(()), |found| file.take_after(path, found))?;
-    file.persist(path)
+    let path = way.join(name);
+    found.map_or(Ok(()), |found| file.take_after(&path, found))?;
+    file.persist(&path)
+}
+
+/// Whether a path names what a process has open, or a device.
+fn is_open(path: &Path) -> bool {
+    path.starts_with("/dev") || path.starts_with("/proc")
 }
 
 fn write_into(path: &Path, content: &[u8]) -> io::Result<()> {
-    // One of our own descriptors (`/dev/stdout`, `/dev/fd/3`) continues at its position, and its file is not truncated.
-    let is_ours = path.starts_with("/dev") || path.starts_with("/proc");
+    // One of our own descriptors (`/dev/stdout`, `/dev/fd/3`) continues at its position, and its file is not truncated. A folder that
+    // is held open is named by a descriptor, too.
+    let is_ours = is_open(path) && path.parent().is_none_or(|folder| !folder.starts_with("/proc/self/fd/"));
     let mut options = File::options();
     let options = if is_ours { options.append(true) } else { options.write(true).truncate(true).create(true) };
     if !path.metadata().is_ok_and(|found| found.file_type().is_fifo()) {
@@ -119,12 +141,12 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         fs_err::write(path("real"), "a long old text").unwrap();
         std::os::unix::fs::symlink(path("real"), path("link")).unwrap();
-        write_output(&path("link"), b"new").unwrap();
+        write_output(&path("link"), b"new", &[]).unwrap();
         assert!(fs_err::symlink_metadata(path("link")).unwrap().is_symlink());
         assert_eq!(fs_err::read_to_string(path("real")).unwrap(), "new");
         fs_err::hard_link(path("real"), path("twin")).unwrap();
         assert!(has_other_names(&path("twin")) && !has_other_names(&path("link")));
-        write_output(&path("twin"), b"one").unwrap();
+        write_output(&path("twin"), b"one", &[]).unwrap();
         assert_eq!(fs_err::read_to_string(path("twin")).unwrap(), "one");
         assert_eq!(fs_err::read_to_string(path("real")).unwrap(), "new");
         let status = std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap();
@@ -133,13 +155,13 @@ mod tests {
             let pipe = path("pipe");
             move || fs_err::read_to_string(pipe).unwrap()
         });
-        write_output(&path("pipe"), b"through").unwrap();
+        write_output(&path("pipe"), b"through", &[]).unwrap();
         assert_eq!(reader.join().unwrap(), "through");
         assert!(!fs_err::symlink_metadata(path("pipe")).unwrap().is_file());
         let start = Instant::now();
-        let error = write_output(&path("pipe"), b"lost").unwrap_err().to_string();
+        let error = write_output(&path("pipe"), b"lost", &[]).unwrap_err().to_string();
         assert!(error.contains("nothing reads") && start.elapsed() < 10 * READER_MAY_TAKE, "{error}");
-        write_output(Path::new("/dev/null"), b"gone").unwrap();
+        write_output(Path::new("/dev/null"), b"gone", &[]).unwrap();
         assert!(!fs_err::metadata("/dev/null").unwrap().is_file());
     }
 
@@ -149,10 +171,10 @@ mod tests {
         let mode = |path: &Path| fs_err::metadata(path).unwrap().permissions().mode() & 0o777;
         let (plain, ours) = (folder.path().join("plain"), folder.path().join("ours"));
         drop(File::create(&plain).unwrap());
-        write_output(&ours, b"x").unwrap();
+        write_output(&ours, b"x", &[]).unwrap();
         assert_eq!(mode(&ours), mode(&plain));
         fs_err::set_permissions(&ours, Permissions::from_mode(0o640)).unwrap();
-        write_output(&ours, b"y").unwrap();
+        write_output(&ours, b"y", &[]).unwrap();
         assert_eq!(mode(&ours), 0o640);
         assert_eq!(fs_err::read_dir(folder.path()).unwrap().count(), 2);
     }

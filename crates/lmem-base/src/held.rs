@@ -3,6 +3,7 @@
 //! Between the look at a path and its use, a folder on the way can be exchanged for a link. So a folder is opened without
 //! following links, step by step, and files in it are named by way of what is open.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,9 @@ use rustix::fs::{CWD, Mode, OFlags};
 
 /// Where the system shows what this process has open.
 const OPEN: &str = "/proc/self/fd";
+
+/// A folder that may only be passed through needs no more than that.
+const FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::PATH);
 
 /// A folder that was opened below another.
 #[derive(Debug)]
@@ -26,12 +30,44 @@ impl HeldFolder {
     /// The folder is not below the root, or there is a link on the way by now.
     pub fn open(root: &Path, folder: &Path) -> io::Result<Self> {
         let below = folder.strip_prefix(root).map_err(|_| io::Error::other("it is not below the root"))?;
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
-        let mut held = rustix::fs::openat(CWD, root, flags, Mode::empty())?;
+        let mut held = Self { folder: rustix::fs::openat(CWD, root, FLAGS, Mode::empty())?, path: root.to_path_buf() };
         for part in below.components() {
-            held = rustix::fs::openat(&held, part.as_os_str(), flags, Mode::empty())?;
+            held = held.step(part.as_os_str())?;
         }
-        Ok(Self { folder: held, path: folder.to_path_buf() })
+        Ok(held)
+    }
+
+    /// The folder that a path without links leads to.
+    ///
+    /// # Errors
+    /// There is none, or there is a link on the way by now.
+    pub fn at(folder: &Path) -> io::Result<Self> {
+        Self::open(Path::new("/"), folder)
+    }
+
+    /// A folder below, which is made where it is not there.
+    ///
+    /// # Errors
+    /// It cannot be made, or there is a link on the way.
+    pub fn within(self, below: &Path) -> io::Result<Self> {
+        let mut held = self;
+        for part in below.components() {
+            match rustix::fs::mkdirat(&held.folder, part.as_os_str(), Mode::from_bits_truncate(0o777)) {
+                Err(error) if error != rustix::io::Errno::EXIST => return Err(error.into()),
+                _ => held = held.step(part.as_os_str())?,
+            }
+        }
+        Ok(held)
+    }
+
+    fn step(self, name: &OsStr) -> io::Result<Self> {
+        let folder = rustix::fs::openat(&self.folder, name, FLAGS, Mode::empty())?;
+        Ok(Self { folder, path: self.path.join(name) })
+    }
+
+    /// The path by which it was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// A way to the folder that no change of names leads elsewhere; its path where the system has none.
@@ -59,5 +95,10 @@ mod tests {
         assert!(path("tree/old/b/file").exists() && !path("outside/b/file").exists());
         assert!(HeldFolder::open(&path("tree"), &path("tree/a/b")).is_err());
         assert!(HeldFolder::open(&path("tree"), &path("outside")).is_err());
+        let made = HeldFolder::at(&path("tree/old")).unwrap().within(Path::new("new/er")).unwrap();
+        assert!(path("tree/old/new/er").is_dir() && made.path() == path("tree/old/new/er"));
+        std::os::unix::fs::symlink(path("outside"), path("tree/old/link")).unwrap();
+        assert!(HeldFolder::at(&path("tree/old")).unwrap().within(Path::new("link/er")).is_err());
+        assert!(!path("outside/er").exists());
     }
 }

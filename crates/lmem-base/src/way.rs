@@ -70,14 +70,14 @@ pub struct LeadsOut {
 }
 
 /// Checks that no link of the trees around some folders leads out of its tree, on the way to a file that is written. The
-/// `.git` folder is not part of a tree.
+/// `.git` folder is not part of a tree. Returns the file's place, with no link on the way to it.
 ///
 /// # Errors
 /// A link does, or there are too many of them.
-pub fn stays_in_trees(path: &Path, folders: &[&Path]) -> io::Result<()> {
+pub fn stays_in_trees(path: &Path, folders: &[&Path]) -> io::Result<PathBuf> {
     let way = Way::to(path)?;
     if way.links.is_empty() {
-        return Ok(());
+        return Ok(way.end);
     }
     for tree in folders.iter().map(|folder| tree_of(folder)) {
         let below = way.end.strip_prefix(&tree).ok();
@@ -86,7 +86,7 @@ pub fn stays_in_trees(path: &Path, folders: &[&Path]) -> io::Result<()> {
             return Err(io::Error::other(LeadsOut { link: link.clone(), end: way.end }));
         }
     }
-    Ok(())
+    Ok(way.end)
 }
 
 /// Checks that no link leads out of the tree that it lies in, on the way to something that the user names for it to be

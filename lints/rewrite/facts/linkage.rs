@@ -4,6 +4,7 @@
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::identifiers::identifiers;
+use cuda_syntax::tree::last_name;
 
 /// Words that keep a function's symbol out of other files, or have each file that calls it define it.
 const INLINE: [&str; 6] = ["static", "inline", "__inline__", "__inline", "__forceinline__", "constexpr"];
@@ -22,9 +23,14 @@ pub fn is_of_host(tree: &SyntaxTree, function: Node<'_>) -> bool {
     has("__host__") || has("host") || !(has("__device__") || has("device") || has("__global__") || has("global"))
 }
 
-/// Whether host code that no compilation of the run reads may call a function: by its symbol, or because it includes the
-/// function's header.
+/// Whether code that is not seen may call a function: host code that no compilation of the run reads, by its symbol or because it
+/// includes the function's header; a template that has it as an argument, a macro, or lines that are skipped here.
 pub fn is_called_elsewhere(tree: &SyntaxTree, function: Node<'_>) -> bool {
+    let name =
+        function.field(Field::Declarator).map_or("", |declarator| last_name(tree.slice(declarator.declared_name())));
+    if !tree.shows_all_uses(name) {
+        return true;
+    }
     is_of_host(tree, function) && !(is_defined_where_used(tree, function) && is_in_file(tree, function, "cu"))
 }
 

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use lmem_base::held::HeldFolder;
 use lmem_base::{files, places};
 
 use super::{MAX_BYTES, Place};
@@ -38,8 +39,11 @@ impl Place for Folder {
         let path = self.0.join(name);
         let folder = path.parent().unwrap_or(&self.0);
         // Readable for others, as far as the system's defaults allow: they are who it is for.
-        fs_err::create_dir_all(folder)
-            .and_then(|()| files::write_anew(&path, &bytes))
-            .map_err(|error| error.to_string())
+        let write = || {
+            fs_err::create_dir_all(folder)?;
+            let folder = HeldFolder::at(&fs_err::canonicalize(folder)?)?;
+            files::write_anew(&folder, path.file_name().unwrap_or_default(), &bytes)
+        };
+        write().map_err(|error: std::io::Error| error.to_string())
     }
 }

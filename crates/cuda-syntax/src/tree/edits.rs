@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::ast::{Call, Field, Kind, Node};
-use crate::identifiers::{is_identifier_character, occurrences};
+use crate::identifiers::is_identifier_character;
 use lmem_base::diagnostic::Edit;
 use lmem_base::source::Span;
 use lmem_unit::CompiledText;
@@ -21,7 +21,7 @@ impl SyntaxTree {
     /// Replaces a range by other text.
     pub fn replacement(&self, range: Range<usize>, replacement: &str) -> Option<Edit> {
         let context = self.context(range.start).filter(|_| !self.has_attribute_at(&range))?;
-        self.skipped_in(&range).is_empty().then_some(())?;
+        (!self.has_skipped(&range)).then_some(())?;
         self.compiled().compiled(self.text(), range.clone())?;
         Some(Edit { context, ..self.exchange(range, replacement)? })
     }
@@ -206,12 +206,6 @@ impl SyntaxTree {
         let function = node.enclosing(Kind::FunctionDefinition);
         let mut within = node.ancestors().take_while(|around| Some(*around) != function);
         !within.any(is_odd) && !function.is_some_and(is_odd)
-    }
-
-    /// Whether a word stands in lines of a range that were not compiled, as another branch of an `#if` has it.
-    pub fn is_named_where_skipped(&self, range: &Range<usize>, word: &str) -> bool {
-        let mut lines = self.skipped_in(range).iter().filter_map(|lines| self.text().get(lines.clone()));
-        lines.any(|lines| occurrences(lines, word).next().is_some())
     }
 
     /// Whether an offset is in a kernel, so that an edit there changes no other function.

@@ -33,6 +33,7 @@ mod place;
 mod region;
 pub mod role;
 mod settled;
+mod skipped;
 pub mod syntax_tree;
 mod volatile;
 mod words;

@@ -24,6 +24,7 @@ use crate::tree::long_lists::{long_lists, with_names};
 use crate::tree::macro_heads::{heads, with_operators};
 use crate::tree::mentions::Mention;
 use crate::tree::place::{Places, PlacesKey};
+use crate::tree::skipped::skipped_in_blocks;
 use crate::tree::{CallSyntax, Memory, base_name};
 
 /// The text that the compiler read, with its syntax tree and its mapping to the user's file.
@@ -36,7 +37,7 @@ pub struct SyntaxTree {
     attributes: Vec<Range<usize>>,
     /// Those of them that are heads.
     heads: Vec<Range<usize>>,
-    /// The lines that no compiler saw, and neither does the parser.
+    /// The lines of functions that no compiler saw, and neither does the parser.
     skipped: Vec<Range<usize>>,
     /// The names that the unit's other files declare.
     beside: BTreeSet<String>,
@@ -56,7 +57,7 @@ impl SyntaxTree {
         let parsed = with_operators(tree.text.as_str(), &tree.compiled);
         let parsed = blanked(&parsed, &tree.attributes);
         // The directives stay: what is declared below one is known to depend on it.
-        tree.skipped = tree.compiled.skipped(tree.text.as_str());
+        tree.skipped = skipped_in_blocks(tree.text.as_str(), &tree.compiled);
         let parsed = blanked(&parsed, &tree.skipped);
         let definitions = definitions_in_lists(&parsed);
         let parsed = blanked(&parsed, &definitions);
@@ -123,11 +124,9 @@ impl SyntaxTree {
         &self.heads
     }
 
-    /// The lines of a range that were skipped, as another branch of an `#if`.
-    pub(super) fn skipped_in(&self, range: &Range<usize>) -> &[Range<usize>] {
-        let first = self.skipped.partition_point(|lines| lines.end <= range.start);
-        let behind = self.skipped.partition_point(|lines| lines.start < range.end);
-        self.skipped.get(first..behind).unwrap_or_default()
+    /// The lines of functions that the parser did not see, as another branch of an `#if` has them, in order.
+    pub(super) fn skipped(&self) -> &[Range<usize>] {
+        &self.skipped
     }
 
     pub fn text(&self) -> &str {

@@ -36,6 +36,8 @@ pub enum Unchecked {
     Unfollowed,
     /// Compile commands, which say what a build compiles.
     Commands,
+    /// A repository whose index git does not read: what is tracked in hidden folders is not known.
+    Repository,
     /// Its flags are those of a debug build, and its settings allow that.
     Debug,
     /// A `.cu` file is taken for a part of others, and no unit that was compiled has code of it.
@@ -61,6 +63,7 @@ impl Unchecked {
             Self::OtherRustName => "compiled as Rust, may have kernels, and is not named `.rs`",
             Self::RustElsewhere => "compiled as Rust, and outside of the workspace",
             Self::Commands => "a list of compile commands that cannot be read in full",
+            Self::Repository => "a repository whose index cannot be read: sources in hidden folders are not known",
             Self::Unfollowed => "Rust code that includes files, and not all of them are known",
             Self::Debug => "compiled for debugging, which the settings or comments allow",
             Self::InNoUnit => "part of other sources by their text, and of none as they are compiled",
@@ -84,6 +87,7 @@ impl Unchecked {
             Self::OtherRustName => "give it a name that ends with `.rs`, or leave it out with `exclude`",
             Self::RustElsewhere => "put it into the workspace: what lies elsewhere is not read",
             Self::Commands => "write it again, as `cmake` does, or remove it: what it compiles is not known",
+            Self::Repository => "see what `git ls-files` says there",
             Self::Unfollowed => "write the path of `include!` as a literal, or with `concat!` and `CARGO_MANIFEST_DIR`",
         }
     }

@@ -44,12 +44,13 @@ impl Folder<'_, '_> {
     /// # Errors
     /// The file does not exist, or must not be read.
     pub fn file(&mut self, path: &Path, written: &str, place: Option<Span>) -> Result<Folded, Failure> {
-        let included = self.read(path, written)?;
+        let included = self.read(path, written, place.is_some())?;
         let files = BTreeSet::from([included.path.clone()]);
         Ok(Folded { text: MappedText::from_file(&included), origin: Some(Origin::File(included, place)), files })
     }
 
-    fn read(&mut self, path: &Path, written: &str) -> Result<Arc<SourceFile>, Failure> {
+    /// Reads a text that is compiled in, or that is loaded when the program runs: that one lies elsewhere by right.
+    fn read(&mut self, path: &Path, written: &str, is_compiled_in: bool) -> Result<Arc<SourceFile>, Failure> {
         if let Some(file) = self.included.get(path) {
             return Ok(Arc::clone(file));
         }
@@ -58,12 +59,11 @@ impl Folder<'_, '_> {
             return Err(Failure::made(format!("it includes `{written}`, which does not exist")));
         }
         if !self.code.workspace.may_read(path) {
-            return Err(Failure::made(format!(
-                "it includes `{written}`, which lies outside of the workspace or is no file"
-            )));
+            let reason = format!("it includes `{written}`, which lies outside of the workspace or is no file");
+            return Err(if is_compiled_in { Failure::beyond(reason) } else { Failure::made(reason) });
         }
         let file = SourceFile::read(path, &self.code.workspace.root)
-            .map_err(|error| Failure::made(format!("it includes `{written}`: {error}")))?;
+            .map_err(|error| Failure::beyond(format!("it includes `{written}`: {error}")))?;
         if !file.is_utf8() {
             let reason = format!("it includes `{written}`, which is not UTF-8");
             return Err(Failure { reason, kind: FailureKind::Binary });

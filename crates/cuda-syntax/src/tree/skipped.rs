@@ -1,0 +1,138 @@
+//! Lines of functions that were not compiled, as another branch of an `#if` has them.
+//!
+//! The parser sees blanks there. Outside of functions it sees all branches: what another one declares, counts where a fact is asked
+//! of a whole text.
+
+use std::ops::Range;
+
+use lmem_unit::{CompiledText, TokenKind, each_token};
+
+use crate::identifiers::occurrences;
+use crate::tree::syntax_tree::SyntaxTree;
+
+/// The runs of skipped lines that stand in the blocks of functions, in order.
+pub fn skipped_in_blocks(text: &str, compiled: &CompiledText) -> Vec<Range<usize>> {
+    let mut runs = compiled.skipped(text).into_iter().peekable();
+    let (mut found, mut blocks, mut before) = (Vec::new(), Vec::new(), "");
+    if runs.peek().is_none() {
+        return found;
+    }
+    for token in each_token(text).filter(|token| token.kind != TokenKind::Directive) {
+        while let Some(run) = runs.next_if(|run| run.end <= token.range.start) {
+            found.extend(Some(run).filter(|_| blocks.last() == Some(&true)));
+        }
+        // What was skipped opens and closes nothing.
+        if runs.peek().is_some_and(|run| run.start <= token.range.start) {
+            continue;
+        }
+        let word = text.get(token.range).unwrap_or("");
+        match word {
+            "{" => blocks.push(match before {
+                ")" | "else" | "do" | "try" | "const" | "noexcept" | "mutable" => true,
+                ";" | "{" | "}" | ":" => blocks.last() == Some(&true),
+                _ => false,
+            }),
+            "}" => drop(blocks.pop()),
+            _ => {}
+        }
+        before = word;
+    }
+    found
+}
+
+impl SyntaxTree {
+    /// The lines of a range that were skipped and that the parser did not see.
+    pub(super) fn skipped_in(&self, range: &Range<usize>) -> &[Range<usize>] {
+        let first = self.skipped().partition_point(|lines| lines.end <= range.start);
+        let behind = self.skipped().partition_point(|lines| lines.start < range.end);
+        self.skipped().get(first..behind).unwrap_or_default()
+    }
+
+    /// Whether a range has such lines: in another build, it is another code.
+    pub fn has_skipped(&self, range: &Range<usize>) -> bool {
+        !self.skipped_in(range).is_empty()
+    }
+
+    /// Whether a word stands in such lines of a range.
+    pub fn is_named_where_skipped(&self, range: &Range<usize>, word: &str) -> bool {
+        let mut lines = self.skipped_in(range).iter().filter_map(|lines| self.text().get(lines.clone()));
+        lines.any(|lines| occurrences(lines, word).next().is_some())
+    }
+
+    /// Whether all places of the text that spell a name are identifiers of the tree, with the name: none is that of a type, as a
+    /// template's argument may seem to be, none is in a directive, and none in lines that were skipped.
+    pub fn shows_all_uses(&self, name: &str) -> bool {
+        let Some(root) = self.root() else { return false };
+        let spelled = each_token(self.text()).filter(|token| {
+            let text = self.text().get(token.range.clone()).unwrap_or("");
+            match token.kind {
+                TokenKind::Identifier => text == name,
+                TokenKind::Directive => occurrences(text, name).next().is_some(),
+                _ => false,
+            }
+        });
+        spelled.count() == self.named(root, name).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lmem_base::source::SourceFile;
+    use lmem_unit::{AsCompiled, MappedText};
+
+    /// A tree of a text whose lines with a bar were not compiled.
+    fn tree(text: &str) -> SyntaxTree {
+        let is_left_out = |line: &str| line.starts_with('#') || line.contains('|');
+        let kept = text.lines().map(|line| if is_left_out(line) { "" } else { line });
+        let preprocessed = format!("# 1 \"/w/a.cu\"\n{}\n", kept.collect::<Vec<_>>().join("\n"));
+        let text = text.replace('|', " ");
+        let folder = std::path::Path::new("/w");
+        let all = AsCompiled::new(&preprocessed, folder, &|_| true, &|_| Some(text.clone()));
+        let compiled = all.files[0].text.clone();
+        SyntaxTree::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text)), compiled)
+    }
+
+    #[test]
+    fn lines_of_functions_that_were_skipped_are_not_parsed() {
+        for (text, names) in [
+            ("void f() {\n#if A\n| g(1);\n#endif\nh(2); }\n", "f h"),
+            ("void f() {\n#if A\n| for (;;) {\n#else\nwhile (c) {\n#endif\nh(2); } }\n", "f c h"),
+            // What stands outside of functions, counts.
+            ("#if A\n| int n = 3;\n#else\nint n = 4;\n#endif\nvoid f() { h(n); }\n", "n n f h n"),
+            ("struct S {\n#if A\n| int n = 3;\n#endif\nint m; };\n", "n m"),
+            ("const int t[] = {\n#if A\n| n,\n#endif\nm };\n", "t n m"),
+        ] {
+            let tree = tree(text);
+            let kinds = [crate::ast::Kind::Identifier, crate::ast::Kind::FieldIdentifier];
+            let found: Vec<&str> = tree
+                .nodes()
+                .filter(|node| kinds.contains(&node.kind()) && tree.slice(*node) != "A")
+                .map(|node| tree.slice(node))
+                .collect();
+            assert_eq!(found.join(" "), names, "{text}");
+        }
+    }
+
+    #[test]
+    fn edits_stand_beside_skipped_statements() {
+        let tree = tree("__global__ void k(int n) {\n#if A\n| g(1);\n#endif\nint a = n; }\n");
+        let at = tree.text().find("int a").unwrap();
+        assert!(tree.replacement(at..at + 10, "int b = n;").is_some());
+        let from = tree.text().find("{").unwrap() + 1;
+        assert!(tree.replacement(from..at + 10, "int b = n;").is_none());
+        assert!(tree.is_named_where_skipped(&(0..tree.text().len()), "g") && tree.has_skipped(&(0..at)));
+    }
+
+    #[test]
+    fn uses_that_the_tree_has_not_are_noticed() {
+        for (text, expected) in [
+            ("int f(int n) { return n; }\nint g() { return f(1); /* f */ }\n", true),
+            ("int f(int n) { return n; }\nBind<f> b;\n", false),
+            ("int f(int n) { return n; }\n#define F f\n", false),
+            ("int f(int n) { return n; }\nvoid g() {\n#if A\n| f(1);\n#endif\n}\n", false),
+        ] {
+            assert_eq!(tree(text).shows_all_uses("f"), expected, "{text}");
+        }
+    }
+}
