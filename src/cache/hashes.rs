@@ -239,6 +239,24 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_that_was_exchanged_and_put_back_did_not_stay() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        fs_err::create_dir_all(path("d/deep")).unwrap();
+        fs_err::write(path("d/deep/a.cu"), "int a;").unwrap();
+        std::thread::sleep(3 * TICK);
+        let since = SystemTime::now();
+        let file = path("d/deep/a.cu");
+        let stays = || Hashes::stay_in_place(std::iter::once(&*file), place.path(), since);
+        assert!(stays());
+        fs_err::rename(path("d"), path("e")).unwrap();
+        fs_err::rename(path("e"), path("d")).unwrap();
+        assert!(!stays() && Hashes::was_changed_before(&file, since));
+        // Folders around the tree are not asked.
+        assert!(Hashes::stay_in_place(std::iter::once(&*file), &path("d/deep/none"), since));
+    }
+
+    #[test]
     fn a_file_that_changes_after_it_was_hashed_is_not_what_a_compiler_read() {
         let place = place();
         place.write("one", Duration::from_secs(100));

@@ -129,12 +129,16 @@ pub(super) fn beyond(extraction: &Extraction, workspace: &Workspace) -> Vec<Diag
             places.push(format!("{} more", others.len() - MAX_PLACES));
         }
         let notes = (!places.is_empty()).then(|| format!("also {}", places.join(", "))).into_iter().collect();
-        let help = "write it in fewer steps, such as one literal beside the call, or leave the file out with `exclude`";
+        let what = match reason.starts_with("it includes") {
+            true => "put what it includes into the workspace",
+            false => "write it in fewer steps, such as one literal beside the call",
+        };
+        let help = format!("{what}, or leave the file out with `exclude`");
         let package = workspace.file(&first.span.file.path).and_then(|file| workspace.package_of(file));
         Some(Diagnostic {
             primary: Some(Label { span: first.span.clone(), text: String::new() }),
             notes,
-            help: vec![Help { message: help.to_string() }],
+            help: vec![Help { message: help }],
             package: package.map(|package| package.name.clone()),
             ..less_checked(&message)
         })

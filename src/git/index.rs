@@ -5,7 +5,6 @@
 //! brings 38 more crates: half a minute of the build that the README's first command waits for.
 
 use std::ffi::OsString;
-use std::io::Read as _;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -41,10 +40,7 @@ const IS_EXTENDED: u16 = 1 << 14;
 /// Whether the repository is the folder's own must have been checked.
 pub(super) fn paths(top: &Path) -> Option<Vec<OsString>> {
     let repository = own::leads_to(&top.join(".git"))?;
-    let settings = places::read(&own::common(&repository).join("config"), MAX_SETTINGS_BYTES).ok()?;
-    if String::from_utf8_lossy(&settings).to_ascii_lowercase().contains("objectformat") {
-        return None;
-    }
+    has_short_hashes(&repository).filter(|is_short| *is_short)?;
     let index = repository.join("index");
     match std::fs::symlink_metadata(&index) {
         Ok(_) => read(&places::read(&index, MAX_BYTES).ok()?),
@@ -54,12 +50,19 @@ pub(super) fn paths(top: &Path) -> Option<Vec<OsString>> {
     }
 }
 
-/// The number of entries that the head of an index promises.
-pub(super) fn count(top: &Path) -> Option<usize> {
-    let mut head = [0; 12];
-    places::open(&own::leads_to(&top.join(".git"))?.join("index")).ok()?.read_exact(&mut head).ok()?;
-    let count = u32::from_be_bytes([head[8], head[9], head[10], head[11]]);
-    head.starts_with(b"DIRC").then_some(count as usize)
+/// Whether an index ends before its last entry. Git reads on behind the end.
+pub(super) fn is_cut(top: &Path) -> bool {
+    let bytes = || {
+        let repository = own::leads_to(&top.join(".git"))?;
+        has_short_hashes(&repository)?.then(|| places::read(&repository.join("index"), MAX_BYTES).ok())?
+    };
+    bytes().is_some_and(|bytes| matches!(entries(&bytes), Err(Unread::Cut)))
+}
+
+/// Whether objects are named by hashes of SHA-1; `None` if the settings cannot be read.
+fn has_short_hashes(repository: &Path) -> Option<bool> {
+    let settings = places::read(&own::common(repository).join("config"), MAX_SETTINGS_BYTES).ok()?;
+    Some(!String::from_utf8_lossy(&settings).to_ascii_lowercase().contains("objectformat"))
 }
 
 /// The index that git takes in place of the repository's: hooks get one of their own.
@@ -87,37 +90,7 @@ pub(super) fn is_lost(top: &Path) -> bool {
 /// Parses an index. All bytes must be accounted for: with hashes of another length, the extensions would not end where the
 /// checksum begins.
 fn read(bytes: &[u8]) -> Option<Vec<OsString>> {
-    let mut rest = bytes.strip_prefix(b"DIRC")?;
-    let version = number(&mut rest)?;
-    let count = number(&mut rest)?;
-    if !(2..=4).contains(&version) {
-        return None;
-    }
-    let mut paths = Vec::new();
-    let mut path = Vec::new();
-    let mut total = 0;
-    for _ in 0..count {
-        let entry = rest;
-        take(&mut rest, BEFORE_FLAGS)?;
-        let flags = u16::from_be_bytes(*take(&mut rest, 2)?.first_chunk()?);
-        if flags & IS_EXTENDED != 0 {
-            take(&mut rest, 2)?;
-        }
-        // In version 4, a path begins with that of the entry before it, less some bytes.
-        let kept = if version == 4 { path.len().checked_sub(variable(&mut rest)?)? } else { 0 };
-        path.truncate(kept);
-        let length = memchr::memchr(0, rest)?;
-        path.extend_from_slice(take(&mut rest, length)?);
-        total += path.len();
-        if path.len() > MAX_PATH || total > MAX_PATHS {
-            return None;
-        }
-        let padding = if version == 4 { 1 } else { 8 - (entry.len() - rest.len()) % 8 };
-        if take(&mut rest, padding)?.iter().any(|byte| *byte != 0) {
-            return None;
-        }
-        paths.push(OsString::from_vec(path.clone()));
-    }
+    let (paths, mut rest) = entries(bytes).ok()?;
     while rest.len() > HASH {
         // A small letter means that the entries alone are not the whole index.
         let name = take(&mut rest, 4)?;
@@ -128,6 +101,54 @@ fn read(bytes: &[u8]) -> Option<Vec<OsString>> {
         }
     }
     (rest.len() == HASH).then_some(paths)
+}
+
+/// Why entries were not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unread {
+    /// There are fewer bytes than the entries take.
+    Cut,
+    /// Another format, or more than is kept.
+    Other,
+}
+
+/// The paths of an index, and what follows the entries.
+fn entries(bytes: &[u8]) -> Result<(Vec<OsString>, &[u8]), Unread> {
+    let mut rest = bytes.strip_prefix(b"DIRC").ok_or(Unread::Other)?;
+    let version = number(&mut rest).ok_or(Unread::Other)?;
+    let count = number(&mut rest).ok_or(Unread::Other)?;
+    if !(2..=4).contains(&version) {
+        return Err(Unread::Other);
+    }
+    let mut paths = Vec::new();
+    let mut path = Vec::new();
+    let mut total = 0;
+    for _ in 0..count {
+        let entry = rest;
+        take(&mut rest, BEFORE_FLAGS).ok_or(Unread::Cut)?;
+        let flags = take(&mut rest, 2).and_then(|flags| flags.first_chunk()).ok_or(Unread::Cut)?;
+        if u16::from_be_bytes(*flags) & IS_EXTENDED != 0 {
+            take(&mut rest, 2).ok_or(Unread::Cut)?;
+        }
+        // In version 4, a path begins with that of the entry before it, less some bytes.
+        let kept = match version {
+            4 => variable(&mut rest).and_then(|less| path.len().checked_sub(less)).ok_or(Unread::Other)?,
+            _ => 0,
+        };
+        path.truncate(kept);
+        let length = memchr::memchr(0, rest).ok_or(Unread::Cut)?;
+        path.extend_from_slice(take(&mut rest, length).ok_or(Unread::Cut)?);
+        total += path.len();
+        if path.len() > MAX_PATH || total > MAX_PATHS {
+            return Err(Unread::Other);
+        }
+        let padding = if version == 4 { 1 } else { 8 - (entry.len() - rest.len()) % 8 };
+        if take(&mut rest, padding).ok_or(Unread::Cut)?.iter().any(|byte| *byte != 0) {
+            return Err(Unread::Other);
+        }
+        paths.push(OsString::from_vec(path.clone()));
+    }
+    Ok((paths, rest))
 }
 
 fn take<'b>(rest: &mut &'b [u8], length: usize) -> Option<&'b [u8]> {
@@ -270,6 +291,9 @@ mod tests {
         }
         fs_err::write(&index, &bytes[..bytes.len() / 2]).unwrap();
         assert_eq!(paths(tree.path()), None);
+        assert!(is_cut(tree.path()));
+        fs_err::write(&index, &bytes).unwrap();
+        assert!(!is_cut(tree.path()));
         fs_err::remove_file(&index).unwrap();
         assert_eq!(paths(tree.path()), Some(Vec::new()));
     }

@@ -389,7 +389,11 @@ fn in_index(top: &Path, cancel: &AtomicBool) -> Result<Vec<OsString>, GitError> 
     if index::is_lost(top) {
         return Err(GitError::Refused("the repository has no index".to_string()));
     }
-    index::paths(top).map_or_else(|| listed(top, false, cancel), Ok)
+    match index::paths(top) {
+        Some(paths) => Ok(paths),
+        None if index::is_cut(top) => Err(GitError::Refused("the index is damaged".to_string())),
+        None => listed(top, false, cancel),
+    }
 }
 
 /// The paths that git lists, by the index that a variable names, or by the repository's own.
@@ -405,12 +409,7 @@ fn listed(top: &Path, is_named: bool, cancel: &AtomicBool) -> Result<Vec<OsStrin
         false => GitError::Refused(reason),
     })?;
     let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-    let paths: Vec<OsString> = paths.map(|path| OsStr::from_bytes(path).to_os_string()).collect();
-    // Git reads what is left of an index that was cut.
-    match !is_named && index::count(top).is_some_and(|count| paths.len() < count) {
-        true => Err(GitError::Refused("the index is damaged".to_string())),
-        false => Ok(paths),
-    }
+    Ok(paths.map(|path| OsStr::from_bytes(path).to_os_string()).collect())
 }
 
 fn wanted(top: &Path, paths: &[OsString], is_wanted: impl Fn(&str) -> bool) -> BTreeSet<PathBuf> {
