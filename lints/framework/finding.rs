@@ -113,7 +113,12 @@ pub fn object_finding(object: &StackObject, guilty: Option<&Access>, message: St
         let traffic = (finding.loads, finding.stores);
         finding.size = Some(size);
         finding = finding.primary(Some(&variable.span), object_label(&variable.name, size, object.bytes, traffic));
-        let sharing: Vec<String> = variable.sharing.iter().map(|other| named_apart(other, variable)).collect();
+        let of_library = object
+            .math_calls_beside()
+            .into_iter()
+            .map(|(name, span)| format!("the slow path of `{name}` ({})", line_of(&span, Some(&variable.span))));
+        let named = variable.sharing.iter().map(|other| named_apart(other, variable));
+        let sharing: Vec<String> = named.chain(of_library).collect();
         if !sharing.is_empty() {
             let verb = if sharing.len() == 1 { "shares" } else { "share" };
             finding =

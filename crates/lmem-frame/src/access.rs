@@ -221,11 +221,15 @@ pub struct Escape {
 #[derive(Debug, Clone, Default)]
 pub struct RawObject {
     pub bytes: u64,
+    /// Where the last byte ends that is accessed at a known place.
+    pub extent: u64,
     pub accesses: Vec<Access>,
     pub escapes: Vec<Escape>,
     /// Whether the object holds intermediate results of the math library; the stored values come from the library's own
     /// tables.
     pub is_library: bool,
+    /// Whether the library has them in the bytes of a variable.
+    pub shares_library: bool,
     /// If all values loaded from the object are arguments of one call: the function and the call instruction.
     pub passed_to: Option<(String, usize)>,
     /// For `alloca` memory, the inlined frames of the call; its bytes are not in the frame.

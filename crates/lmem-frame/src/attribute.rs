@@ -264,6 +264,7 @@ impl Attribution<'_> {
         FrameObject {
             key: Some(key),
             is_library: raw.is_library,
+            shares_library: raw.shares_library,
             argument_of: raw.passed_to,
             stored_values: raw.stored_values,
             variable,

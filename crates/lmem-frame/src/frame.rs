@@ -113,6 +113,8 @@ pub struct FrameObject {
     pub function: Option<String>,
     /// Whether the object holds intermediate results of the math library.
     pub is_library: bool,
+    /// Whether the library has them in the bytes of the variable.
+    pub(crate) shares_library: bool,
 }
 
 /// The call that gets a by-value copy of a structure.
@@ -190,6 +192,7 @@ impl FrameObject {
             argument_of: None,
             function: None,
             is_library: false,
+            shares_library: false,
         }
     }
 

@@ -94,15 +94,25 @@ impl<'a> StackObject<'a> {
         if self.is_library { math_function(self.object, self.trees) } else { None }
     }
 
+    /// For a variable in whose bytes the math library keeps intermediate results: the calls of its functions.
+    pub fn math_calls_beside(&self) -> Vec<(String, Span)> {
+        if self.shares_library { self.math_calls() } else { Vec::new() }
+    }
+
     /// The other calls of math functions that use the same memory.
     pub fn other_math_calls(&self, main: &MathFunction) -> Vec<(String, Span)> {
+        let mut found = self.math_calls();
+        found.retain(|(_, span)| Some(span) != main.span.as_ref());
+        found
+    }
+
+    fn math_calls(&self) -> Vec<(String, Span)> {
         let places = self.accesses.iter().filter_map(|access| access.places.first());
         let named = places.flat_map(|place| {
             let tree = place.tree(self.trees);
             slow_calls(tree, place).into_iter().filter_map(|(name, range)| Some((name, tree.span(range)?)))
         });
         let mut found: Vec<(String, Span)> = named.collect();
-        found.retain(|(_, span)| Some(span) != main.span.as_ref());
         found.sort_by_key(|(_, span)| (span.file.path.clone(), span.range().start));
         found.dedup();
         found

@@ -62,7 +62,10 @@ pub fn gather(kernel: &KernelFacts, accesses: &[LocalAccess], unit: &UnitFacts, 
     }
     join_elements(&mut objects.objects, trees);
     wide_accesses::share(&objects.wide, module, &flows, trees, &mut objects.objects);
-    objects.objects.values_mut().for_each(|object| object.is_library &= !is_of_a_variable(object, trees));
+    for object in objects.objects.values_mut() {
+        object.shares_library = is_of_a_variable(object, trees);
+        object.is_library &= !object.shares_library;
+    }
     tell_choices(&mut objects.objects);
     byval_copies::fill(&flows, &mut objects.objects);
     unroll_remainder::mark(&mut objects.objects);
@@ -148,6 +151,9 @@ fn place_access(
         (false, false) => Address::Constant,
     };
     let keys = escape::owners(flow, &pointer.roots, calls, flows);
+    let start = pointer.offset.filter(|_| keys.len() == 1 && !pointer.is_chosen).and_then(|it| u64::try_from(it).ok());
+    let end = start
+        .map_or(0, |start| start + instruction.element_bytes().unwrap_or(0) * u64::from(instruction.form.vector()));
     let callee = access.callee;
     let wide = WideAccess::new(access, flow, index);
     let origins = match &kind {
@@ -187,6 +193,7 @@ fn place_access(
         let in_callee = *key.function != *flow.function.name;
         let object = objects.objects.entry(key).or_default();
         object.is_library |= known.library.is_stored(flow, instruction);
+        object.extent = object.extent.max(end);
         object.accesses.push(Access { in_callee, ..access.clone() });
     }
 }
@@ -501,6 +508,7 @@ fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, trees: &SyntaxTre
             let part = objects.remove(next).unwrap_or_default();
             if let Some(object) = objects.get_mut(key) {
                 object.bytes = (next.offset - key.offset) + part.bytes;
+                object.extent = object.extent.max(next.offset - key.offset + part.extent);
                 object.accesses.extend(part.accesses);
                 object.escapes.extend(part.escapes);
                 object.is_library |= part.is_library;

@@ -296,8 +296,15 @@ fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>
     scores.retain(|(_, declaration), score| {
         score.is_own || score.is_indexed || !declaration.is_parameter || declaration.bytes.is_some()
     });
-    let fits =
-        |(_, declaration): &Candidate, score: &Score| fitting(declaration, &score.members, object.bytes).is_some();
+    // A structure ends where it ends: what lies behind it is no padding if it is written.
+    let ends_before = |(_, declaration): &Candidate, score: &Score| {
+        declaration.kind == DeclarationKind::Aggregate
+            && score.members.is_empty()
+            && declaration.bytes.is_some_and(|size| size < object.extent && size < object.bytes)
+    };
+    let fits = |candidate: &Candidate, score: &Score| {
+        fitting(&candidate.1, &score.members, object.bytes).is_some() && !ends_before(candidate, score)
+    };
     // A structure smaller than the object is not the object; its pointee may be.
     let fits_in = |(_, declaration): &Candidate| {
         declaration.kind != DeclarationKind::Aggregate && declaration.bytes.is_some_and(|bytes| bytes < object.bytes)
@@ -420,8 +427,10 @@ fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &Synt
         };
         may_share && !declaration.is_parameter && score.through.is_none()
     });
-    let arrays: Vec<(Candidate, BTreeSet<usize>)> =
-        arrays.map(|(candidate, score)| (candidate.clone(), score.voters.clone())).collect();
+    // An array that a function gets the address of is used there, without an index here.
+    let is_given = |score: &Score| score.voters.is_empty() && score.is_passed && score.certain > 0;
+    let arrays: Vec<(Candidate, BTreeSet<usize>, bool)> =
+        arrays.map(|(candidate, score)| (candidate.clone(), score.voters.clone(), is_given(score))).collect();
     // The block of one ends before the other is declared, or they have none in common.
     let ends_before = |one: &Candidate, other: &Candidate| one.1.ends_before(other.1.range.0);
     let is_apart = |one: &Candidate, other: &Candidate| {
@@ -434,14 +443,14 @@ fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &Synt
         one.0 == other.0 && (tree.is_replaced_by(&one.1, &other.1) || tree.is_replaced_by(&other.1, &one.1))
     };
     for (candidate, score) in scores {
-        let rivals = arrays.iter().filter(|(rival, voters)| {
+        let rivals = arrays.iter().filter(|(rival, voters, is_given)| {
             rival != candidate
                 && !score.voters.is_empty()
-                && !voters.is_empty()
+                && (!voters.is_empty() || *is_given)
                 && voters.is_disjoint(&score.voters)
                 && (is_apart(candidate, rival) || is_replaced(candidate, rival))
         });
-        score.rivals = rivals.map(|(rival, _)| rival.clone()).collect();
+        score.rivals = rivals.map(|(rival, _, _)| rival.clone()).collect();
     }
 }
 
