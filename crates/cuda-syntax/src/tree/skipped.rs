@@ -3,11 +3,12 @@
 //! The parser sees blanks there. Outside of functions it sees all branches: what another one declares, counts where a fact is asked
 //! of a whole text.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use lmem_unit::{CompiledText, TokenKind, each_token};
 
-use crate::identifiers::occurrences;
+use crate::identifiers::{identifiers, occurrences};
 use crate::tree::syntax_tree::SyntaxTree;
 
 /// The runs of skipped lines that stand in the blocks of functions, in order.
@@ -62,16 +63,30 @@ impl SyntaxTree {
     /// Whether all places of the text that spell a name are identifiers of the tree, with the name: none is that of a type, as a
     /// template's argument may seem to be, none is in a directive, and none in lines that were skipped.
     pub fn shows_all_uses(&self, name: &str) -> bool {
-        let Some(root) = self.root() else { return false };
-        let spelled = each_token(self.text()).filter(|token| {
-            let text = self.text().get(token.range.clone()).unwrap_or("");
+        let spelled = self.kept(Spelled::of).0.get(name).copied().unwrap_or(0);
+        self.root().is_some_and(|root| spelled == self.named(root, name).count())
+    }
+}
+
+/// How often a text spells each word, but for comments and literals.
+struct Spelled(HashMap<String, usize>);
+
+impl Spelled {
+    fn of(tree: &SyntaxTree) -> Self {
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        let mut count = |word: &str| match counts.get_mut(word) {
+            Some(known) => *known += 1,
+            None => drop(counts.insert(word.to_string(), 1)),
+        };
+        for token in each_token(tree.text()) {
+            let text = tree.text().get(token.range.clone()).unwrap_or("");
             match token.kind {
-                TokenKind::Identifier => text == name,
-                TokenKind::Directive => occurrences(text, name).next().is_some(),
-                _ => false,
+                TokenKind::Identifier => count(text),
+                TokenKind::Directive => identifiers(text).for_each(&mut count),
+                _ => {}
             }
-        });
-        spelled.count() == self.named(root, name).count()
+        }
+        Self(counts)
     }
 }
 
