@@ -6,6 +6,7 @@
 //! that shares no name with them.
 
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::ast::{Call, Field, Kind, Node};
@@ -16,6 +17,15 @@ use lmem_unit::CompiledText;
 
 use crate::tree::functions::enclosing_function;
 use crate::tree::syntax_tree::SyntaxTree;
+
+/// What macros, and lines that were skipped, hide in a function.
+#[derive(Debug)]
+pub(super) struct HiddenPlaces {
+    /// In order.
+    places: Vec<Range<usize>>,
+    /// Whether something of it leaves the function.
+    leaves: bool,
+}
 
 impl SyntaxTree {
     /// Replaces a range by other text.
@@ -51,22 +61,34 @@ impl SyntaxTree {
     fn context(&self, offset: usize) -> Option<Span> {
         let range = self.surroundings(offset)?;
         // Whether hidden code shares a name with the edit is asked when all of its parts are known.
-        let hidden = self.compiled().hidden_statements(self.text(), &range)?;
-        let is_in_macro = hidden.iter().any(|hidden| hidden.range.start < offset && offset < hidden.range.end);
+        let hidden = self.hidden_in(&range)?;
+        let next = hidden.places.partition_point(|place| place.end <= offset);
+        let is_in_macro = hidden.places.get(next).is_some_and(|place| place.start < offset);
         // Who leaves a kernel, leaves nobody a value.
-        let leaves = hidden.iter().any(|hidden| hidden.leaves) && !self.is_within_kernel(offset);
-        let mut heads = self.heads().iter().filter(|head| range.start <= head.start && head.end <= range.end);
-        let is_within_all = heads.all(|head| self.is_in_block_behind(head, offset));
+        let leaves = hidden.leaves && !self.is_within_kernel(offset);
+        let is_within_all = self.heads_in(&range).all(|head| self.is_in_block_behind(head, offset));
         self.span(range).filter(|_| !is_in_macro && !leaves && is_within_all)
+    }
+
+    /// What is hidden in the function of a range; `None` where no edit can stand beside it. Each part of an edit asks.
+    fn hidden_in(&self, range: &Range<usize>) -> Option<Rc<HiddenPlaces>> {
+        let key = (range.start, range.end);
+        if let Some(known) = self.memory.hidden.borrow().get(&key) {
+            return known.clone();
+        }
+        let hidden = self.compiled().hidden_statements(self.text(), range);
+        let found = hidden.map(|hidden| {
+            let places = hidden.iter().map(|hidden| hidden.range.clone()).collect();
+            Rc::new(HiddenPlaces { places, leaves: hidden.iter().any(|hidden| hidden.leaves) })
+        });
+        self.memory.hidden.borrow_mut().insert(key, found.clone());
+        found
     }
 
     /// Why what was compiled ends all edits of the function around an offset; `None` if it does not.
     pub fn obstacle(&self, offset: usize) -> Option<String> {
         let range = self.surroundings(offset)?;
-        let around = |head: &Range<usize>| {
-            range.start <= head.start && head.end <= range.end && !self.is_in_block_behind(head, offset)
-        };
-        let own = || self.heads().iter().find(|head| around(head)).cloned();
+        let own = || self.heads_in(&range).find(|head| !self.is_in_block_behind(head, offset)).cloned();
         let found = self.compiled().obstacle(self.text(), &range).or_else(own)?;
         if found.is_empty() && !matches!(self.compiled(), CompiledText::Known(_)) {
             return Some("what was compiled of its function is not known".to_string());

@@ -46,10 +46,10 @@ pub fn with_operators<'t>(text: &'t str, compiled: &CompiledText) -> Cow<'t, str
 }
 
 impl SyntaxTree {
-    /// Whether a macro in a range is the head of a statement, which the tree does not have.
-    pub(super) fn has_hidden_head(&self, range: &Range<usize>) -> bool {
-        let first = self.heads().partition_point(|head| head.end <= range.start);
-        self.heads().get(first).is_some_and(|head| head.start < range.end)
+    /// The macros in a range that are heads of statements, which the tree does not have.
+    pub(super) fn heads_in(&self, range: &Range<usize>) -> impl Iterator<Item = &Range<usize>> {
+        let (first, end) = (self.heads().partition_point(|head| head.end <= range.start), range.end);
+        self.heads()[first..].iter().take_while(move |head| head.start < end)
     }
 
     /// Whether an offset is in the block that a head belongs to.
@@ -61,7 +61,7 @@ impl SyntaxTree {
     /// Whether a macro writes the head of a loop, or of a branch, in the function around an offset.
     pub fn has_macro_head(&self, offset: usize) -> bool {
         let function = self.node_at(offset).and_then(enclosing_function).filter(|_| !self.heads().is_empty());
-        function.is_some_and(|function| self.has_hidden_head(&function.byte_range()))
+        function.is_some_and(|function| self.heads_in(&function.byte_range()).next().is_some())
     }
 
     /// Induction variables of the loops around an offset whose heads macros write, innermost first.

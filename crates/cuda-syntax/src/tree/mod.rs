@@ -93,6 +93,8 @@ pub struct Memory {
     /// Whether the text declares a name.
     declared: RefCell<HashMap<String, bool>>,
     index: OnceCell<index::Index>,
+    /// Keyed by the function's byte range.
+    hidden: RefCell<HashMap<(usize, usize), Option<Rc<edits::HiddenPlaces>>>>,
     /// What others keep with the text.
     kept: RefCell<HashMap<TypeId, Rc<dyn Any>>>,
 }

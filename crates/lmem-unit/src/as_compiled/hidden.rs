@@ -8,7 +8,7 @@
 //! statements that this one skips.
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use super::operand::{self, JUMPS, Operand, WRITES};
@@ -103,7 +103,7 @@ impl CompiledText {
                 is_skipped: false,
             };
             let hidden = match surroundings.operand(own, &place, compiled, &is_own) {
-                Some((name, operand)) if !self.is_variable(text, name, surroundings) => {
+                Some((name, operand)) if !self.is_variable(name, surroundings) => {
                     Some(hide(["", own], Some(name), operand == Operand::Value))
                 }
                 _ => {
@@ -130,9 +130,12 @@ impl CompiledText {
     }
 
     /// Whether a name stands somewhere for what is no macro.
-    fn is_variable(&self, text: &str, name: &str, around: &Surroundings<'_>) -> bool {
-        let mut named = around.tokens.iter().filter(|token| text.get(around.place(token)) == Some(name));
-        named.any(|token| self.is_verbatim(&around.place(token)))
+    fn is_variable(&self, name: &str, around: &Surroundings<'_>) -> bool {
+        let is_kept = |(token, _): &(&Token, &&str)| {
+            token.kind == TokenKind::Identifier && self.is_verbatim(&around.place(token))
+        };
+        let named = || around.tokens.iter().zip(&around.words).filter(is_kept).map(|(_, word)| *word).collect();
+        around.verbatim.get_or_init(named).contains(name)
     }
 }
 
@@ -142,14 +145,60 @@ struct Surroundings<'t> {
     start: usize,
     tokens: Vec<Token>,
     words: Vec<&'t str>,
+    /// What is open before each token, and behind the last.
+    open: Vec<Open>,
+    /// The names that stand somewhere for what is no macro.
+    verbatim: OnceCell<HashSet<&'t str>>,
+}
+
+/// The brackets around a place.
+#[derive(Clone, Copy)]
+struct Open {
+    /// Neither parentheses nor square brackets.
+    is_outside: bool,
+    /// One brace.
+    is_outermost: bool,
+    /// The innermost brace opens a block: not the list of values behind `=` or in another list.
+    is_in_block: bool,
+}
+
+impl Open {
+    /// What is open before each word, and behind the last.
+    fn before_each(words: &[&str]) -> Vec<Self> {
+        let (mut found, mut round, mut blocks) = (Vec::with_capacity(words.len() + 1), 0_i64, Vec::new());
+        let mut depth = 0_i64;
+        for at in 0..=words.len() {
+            let is_in_block = blocks.last() == Some(&true);
+            found.push(Self { is_outside: round == 0, is_outermost: depth == 1, is_in_block });
+            match words.get(at).copied().unwrap_or("") {
+                "(" | "[" => round += 1,
+                ")" | "]" => round -= 1,
+                "{" => {
+                    depth += 1;
+                    blocks.push(match at.checked_sub(1).map_or("", |before| words[before]) {
+                        ")" | "else" | "do" | "try" | ":" | "const" | "noexcept" | "mutable" => true,
+                        ";" | "{" | "}" => is_in_block,
+                        _ => false,
+                    });
+                }
+                "}" => {
+                    depth -= 1;
+                    blocks.pop();
+                }
+                _ => {}
+            }
+        }
+        found
+    }
 }
 
 impl<'t> Surroundings<'t> {
     fn new(text: &'t str, start: usize) -> Self {
         let all = tokens(text).into_iter().filter(|token| token.kind != TokenKind::Directive);
         let tokens: Vec<Token> = all.collect();
-        let words = tokens.iter().map(|token| &text[token.range.clone()]).collect();
-        Self { text, start, tokens, words }
+        let words: Vec<&str> = tokens.iter().map(|token| &text[token.range.clone()]).collect();
+        let open = Open::before_each(&words);
+        Self { text, start, tokens, words, open, verbatim: OnceCell::new() }
     }
 
     fn place(&self, token: &Token) -> Range<usize> {
@@ -209,10 +258,7 @@ impl<'t> Surroundings<'t> {
 
     /// Whether a statement of a block begins at a token: behind one, outside of parentheses.
     fn is_start(&self, at: usize) -> bool {
-        let words = &self.words[..at];
-        let count = |brackets: [&str; 2]| words.iter().filter(|word| brackets.contains(word)).count();
-        let is_outside = count(["(", "["]) == count([")", "]"]);
-        is_outside && matches!(self.word(at.checked_sub(1)), ";" | "{" | "}")
+        self.open[at].is_outside && matches!(self.word(at.checked_sub(1)), ";" | "{" | "}")
     }
 
     /// Whether a difference stands where a statement of a block stands, before `;`.
@@ -223,7 +269,7 @@ impl<'t> Surroundings<'t> {
 
     /// Whether lines that were skipped are statements of a block, with their ends.
     fn is_skipped_statement(&self, place: &Range<usize>, own: &str) -> bool {
-        let is_start = |place: Range<usize>| self.is_start(place.start) && self.is_in_block(place.start);
+        let is_start = |place: Range<usize>| self.is_start(place.start) && self.open[place.start].is_in_block;
         own.ends_with([';', '}']) && self.indices(place).is_some_and(is_start)
     }
 
@@ -242,28 +288,8 @@ impl<'t> Surroundings<'t> {
 
     /// Whether a difference stands in the outermost block of a function.
     fn is_outermost(&self, place: &Range<usize>) -> bool {
-        let before = self.indices(place).map(|place| &self.words[..place.start]).unwrap_or_default();
-        let count = |bracket| before.iter().filter(|word| **word == bracket).count();
-        count("{") == count("}") + 1 && self.is_in_block(before.len())
-    }
-
-    /// Whether the brace around a token opens a block: not the list of values behind `=` or in another list.
-    fn is_in_block(&self, at: usize) -> bool {
-        let (mut closed, mut at) = (0_usize, at);
-        while let Some(before) = at.checked_sub(1) {
-            at = before;
-            match (self.words[at], closed) {
-                ("}", _) => closed += 1,
-                ("{", 0) => match self.word(at.checked_sub(1)) {
-                    ")" | "else" | "do" | "try" | ":" | "const" | "noexcept" | "mutable" => return true,
-                    ";" | "{" | "}" => {}
-                    _ => return false,
-                },
-                ("{", _) => closed -= 1,
-                _ => {}
-            }
-        }
-        false
+        let open = self.indices(place).map(|place| self.open[place.start]);
+        open.is_some_and(|open| open.is_outermost && open.is_in_block)
     }
 }
 
