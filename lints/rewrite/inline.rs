@@ -106,7 +106,8 @@ pub fn heads(tree: &SyntaxTree, name: &str, is_symbol: bool) -> Option<Vec<Edit>
         let is_recursive = body.is_some_and(|body| {
             tree.calls(body).iter().any(|(called, _)| base_name(called) == name) || calls_below(tree, body, name)
         });
-        if is_recursive || !tree.is_plain(node) {
+        // Assembly of another build may stand in one place alone.
+        if is_recursive || !tree.is_plain(node) || tree.has_skipped(&node.byte_range()) {
             return None;
         }
         let end = body.map_or(node.end_byte(), |body| body.start_byte());

@@ -13,6 +13,7 @@ use lmem_unit::{CompiledUnit, TranslationUnit, UnitCode};
 
 use super::hidden::Concerned;
 use super::lines::keeps_line_numbers;
+use super::other_builds::OtherBuilds;
 use super::subjects::{Subject, Subjects, reads};
 
 /// Why a suggestion is not valid in all units.
@@ -49,10 +50,11 @@ impl fmt::Display for Unfit {
 
 /// Removes suggestions whose edits are not valid everywhere; returns the place of each finding, and why.
 pub fn keep_true_everywhere(diagnostics: &mut [Diagnostic], subjects: &Subjects<'_>) -> Vec<(String, Unfit)> {
-    let mut dropped = Vec::new();
+    let (mut dropped, mut other_builds) = (Vec::new(), OtherBuilds::default());
     for diagnostic in diagnostics {
         let place = super::place(diagnostic);
-        for suggestion in std::mem::take(&mut diagnostic.suggestions) {
+        for mut suggestion in std::mem::take(&mut diagnostic.suggestions) {
+            other_builds.review(&mut suggestion);
             match unfit(&suggestion, subjects) {
                 Some(unfit) => {
                     diagnostic.reject(&suggestion.title, &unfit);

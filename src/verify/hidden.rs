@@ -40,8 +40,19 @@ const COMMON: [&str; 27] = [
     "volatile",
 ];
 
+/// Words of directives, and further ones that all code has.
+const DIRECTIVES: [&str; 18] = [
+    "break", "continue", "define", "defined", "else", "endif", "elif", "error", "ifdef", "ifndef", "include", "inline",
+    "pragma", "return", "template", "typename", "undef", "using",
+];
+
 /// Words of statements that decide what is executed. All that stands beside them matters.
 const CONTROL: [&str; 8] = ["?", "&&", "||", "do", "for", "if", "switch", "while"];
+
+/// Whether a word belongs to nobody.
+pub(super) fn is_common(word: &str) -> bool {
+    COMMON.contains(&word) || CONTROL.contains(&word) || DIRECTIVES.contains(&word) || word.starts_with("__")
+}
 
 /// The names that matter to edits.
 pub(super) struct Concerned {

@@ -16,6 +16,7 @@ mod hidden;
 mod lines;
 pub mod measure;
 mod occupancy;
+mod other_builds;
 pub mod overlay;
 pub mod results;
 mod room;

@@ -11,6 +11,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
+use super::align::directive_name;
 use super::operand::{self, JUMPS, Operand, WRITES};
 use super::skipped::are_lines;
 use super::tokens::{Token, TokenKind, each, tokens};
@@ -83,6 +84,14 @@ impl CompiledText {
         let unknown = || range.start..range.start;
         let mut found = Vec::new();
         let all = text.get(range.clone()).ok_or_else(unknown)?;
+        // Nobody knows what a file brings into a function, or will bring in another build.
+        let is_include = |token: &Token| {
+            token.kind == TokenKind::Directive && directive_name(&all[token.range.clone()]).starts_with("include")
+        };
+        let mut includes = each(if all.contains("include") { all } else { "" });
+        if let Some(include) = includes.find(is_include) {
+            return Err(range.start + include.range.start..range.start + include.range.end);
+        }
         let surroundings = OnceCell::new();
         let declared = OnceCell::new();
         let is_own = |name: &str| declared.get_or_init(|| declared_in(text)).contains(name);
