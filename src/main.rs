@@ -458,7 +458,8 @@ fn write_manual(folder: Option<&Path>) -> Exit {
     let Some(folder) = folder else {
         return pages.first().map_or(Exit::Clean, |(_, page)| write_text(&mut std::io::stdout().lock(), page));
     };
-    let written = fs_err::create_dir_all(folder)
+    let written = way::stays_in_trees(folder, &[Path::new(".")])
+        .and_then(|_| fs_err::create_dir_all(folder))
         .and_then(|()| pages.iter().try_for_each(|(name, page)| files::write_output(&folder.join(name), page, &[])));
     written.map_or_else(|error| complain(&error, Exit::Usage), |()| Exit::Clean)
 }

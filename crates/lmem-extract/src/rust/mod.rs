@@ -650,6 +650,7 @@ fn file_at(
             let code = Compiled::ByDriver(driver_options_of(folder, call, arguments));
             Outcome::Text(Box::new(FoundText { folded, code, use_span }))
         }
+        Err(Failure { reason, kind: FailureKind::Beyond }) => Outcome::Beyond(Unresolved { span: use_span, reason }),
         Err(Failure { reason, .. }) => Outcome::Unresolved(Unresolved { span: use_span, reason }),
     })
 }

@@ -91,11 +91,10 @@ const ALONE: &[(&[&str], Fate)] = &[
     (&["dc", "device-c"], Fate::Relocatable),
     (&["ptx"], Fate::Ptx),
     (&["E", "preprocess", "M", "generate-dependencies", "MM", "generate-nonsystem-dependencies"], Fate::Foreign),
-    (&["dlink", "device-link", "link", "lib", "run", "dryrun", "n", "clean", "clean-targets"], Fate::Foreign),
-    (
-        &["help", "h", "?", "version", "V", "list-gpu-code", "code-ls", "list-gpu-arch", "arch-ls", "cuda"],
-        Fate::Foreign,
-    ),
+    (&["dlink", "device-link", "dryrun", "n", "clean", "clean-targets"], Fate::Foreign),
+    // What is linked, archived or run is compiled before, if it is source code.
+    (&["link", "lib", "run", "cuda"], Fate::Dropped),
+    (&["help", "h", "?", "version", "V", "list-gpu-code", "code-ls", "list-gpu-arch", "arch-ls"], Fate::Foreign),
     (&["MD", "generate-dependencies-with-compile", "MMD", "MP", "generate-dependency-targets"], Fate::Dropped),
     (&["generate-nonsystem-dependencies-with-compile", "shared", "objtemp", "objdir-as-tempdir"], Fate::Dropped),
     (&["g", "debug", "pg", "profile", "lineinfo", "generate-line-info", "src-in-ptx", "source-in-ptx"], Fate::Dropped),
@@ -216,6 +215,7 @@ impl Parser {
             (Fate::Host, Some(value)) => self.host(value),
             (Fate::Architecture, Some(value)) => self.architecture(option.name, value),
             (_, Some(value)) => self.kept(option.name, value),
+            (_, None) if matches!(option.name, "noeh" | "no-exceptions") => self.host("-fno-exceptions"),
             (_, None) if self.forwards && !nvcc_flags::is_of_nvcc(word) => self.host(word),
             (_, None) => self.found.flags.push(word.to_string()),
         }
@@ -294,7 +294,8 @@ impl Parser {
     /// Keeps options of the host compiler, except those that write dependency files into the build.
     fn host(&mut self, value: &str) {
         let mut kept = Vec::new();
-        let mut options = unquoted(value).split(',');
+        // The host compiler's command line is one text, which a shell takes apart at blanks.
+        let mut options = unquoted(value).split([',', ' ', '\t']);
         while let Some(option) = options.next() {
             if HOST_DEPENDENCIES.contains(&option) {
                 options.next();
@@ -376,10 +377,16 @@ impl Parser {
     }
 }
 
-/// Parses `arch=compute_80,code=[sm_80,compute_80]`, with or without brackets or quotes.
+/// Parses `arch=compute_80,code=[sm_80,compute_80]`, with or without brackets or quotes, in either order.
 fn specification_of(specification: &str) -> Option<(String, Vec<String>)> {
-    let rest = specification.trim().strip_prefix("arch=")?;
-    let (architecture, code) = rest.split_once(",code=").unwrap_or((rest, rest));
+    let specification = specification.trim().trim_matches(['"', '\'']);
+    let (architecture, code) = match specification.strip_prefix("code=") {
+        Some(rest) => rest.rsplit_once(",arch=").map(|(code, architecture)| (architecture, code))?,
+        None => {
+            let rest = specification.strip_prefix("arch=")?;
+            rest.split_once(",code=").unwrap_or((rest, rest))
+        }
+    };
     is_numbered(architecture).then(|| (architecture.to_string(), codes(code)))
 }
 
@@ -462,6 +469,8 @@ mod tests {
                 "-rdc=true -Xptxas=-dlcm=cg",
                 "compute_75>sm_75 compute_75>sm_86",
             ),
+            ("-gencode code=[sm_90,sm_100],arch=compute_90 -lib k.cu -o k.a", "", "compute_90>sm_90 compute_90>sm_100"),
+            ("-run -DN=2 k.cu", "-DN=2", ""),
             (
                 "-G -g -arch=native -Werror all-warnings --expt-relaxed-constexpr k.cu",
                 "-G --expt-relaxed-constexpr",
@@ -482,6 +491,7 @@ mod tests {
             ),
             ("--forward-unknown-opts -march=haswell", "--forward-unknown-opts -Xcompiler=-march=haswell"),
             ("-fopenmp", "-fopenmp"),
+            ("-noeh", "-Xcompiler=-fno-exceptions"),
             ("-Xcompiler \"-fopenmp,-MD\"", "-Xcompiler=-fopenmp"),
             ("-Xptxas -maxrregcount,24", "-Xptxas=-maxrregcount=24"),
             ("-Xptxas --opt-level -Xptxas 0 -O2", "-Xptxas=--opt-level=0 -O2"),
@@ -491,6 +501,12 @@ mod tests {
         for (line, flags) in cases {
             assert_eq!(shown(&format!("{line} k.cu")).0, flags, "{line}");
         }
+    }
+
+    #[test]
+    fn options_of_the_host_compiler_are_taken_apart_at_blanks() {
+        let words = ["-Xcompiler", "-Wall -fopenmp", "-c", "k.cu"].map(String::from);
+        assert_eq!(Invocation::parse(&words, Path::new("/w")).unwrap().flags, ["-Xcompiler=-Wall,-fopenmp"]);
     }
 
     /// A name that is kept here and known to no setting would be dropped.
