@@ -94,11 +94,13 @@ pub struct Memory {
     declared: RefCell<HashMap<String, bool>>,
     index: OnceCell<index::Index>,
     /// Keyed by the function's byte range.
-    hidden: RefCell<HashMap<(usize, usize), Option<Rc<edits::HiddenPlaces>>>>,
+    hidden: RefCell<HashMap<(usize, usize), HiddenIn>>,
     /// What others keep with the text.
     kept: RefCell<HashMap<TypeId, Rc<dyn Any>>>,
 }
 
+/// `None` where no edit can stand beside what is hidden.
+type HiddenIn = Option<Rc<edits::HiddenPlaces>>;
 type Answers<Question, Answer> = RefCell<HashMap<Question, Rc<[Answer]>>>;
 
 #[cfg(test)]
