@@ -48,9 +48,13 @@ pub fn write_anew(folder: &HeldFolder, name: &OsStr, content: &[u8]) -> io::Resu
 /// The place cannot be written to, or is a pipe that nobody reads.
 pub fn write_output(path: &Path, content: &[u8], trees: &[&Path]) -> io::Result<()> {
     let place = way::stays_in_trees(path, &[trees, &[Path::new(".")]].concat())?;
+    // One of our own descriptors (`/dev/stdout`, `/dev/fd/3`) continues at its position, and its file is not truncated.
+    let is_open = |path: &Path| path.starts_with("/dev") || path.starts_with("/proc");
     if is_open(path) || is_open(&place) {
-        return write_into(path, content);
+        return write_into(path, content, File::options().append(true));
     }
+    let mut anew = File::options();
+    let anew = anew.write(true).truncate(true).create(true);
     let (Some(parent), Some(name)) = (place.parent(), place.file_name()) else {
         return Err(rustix::io::Errno::ISDIR.into());
     };
@@ -59,7 +63,7 @@ pub fn write_output(path: &Path, content: &[u8], trees: &[&Path]) -> io::Result<
     let is_link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     match std::fs::symlink_metadata(&way) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !is_link => replace(&folder, name, content, None),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => write_into(&way, content),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => write_into(&way, content, anew),
         Err(error) => Err(error),
         // It was none when the way was looked for.
         Ok(found) if found.is_symlink() => Err(rustix::io::Errno::LOOP.into()),
@@ -67,10 +71,10 @@ pub fn write_output(path: &Path, content: &[u8], trees: &[&Path]) -> io::Result<
         // half.
         Ok(found) if found.is_file() && !is_link => match replace(&folder, name, content, Some(&found)) {
             // The folder may be read-only although the file is writable.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => write_into(&way, content),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => write_into(&way, content, anew),
             result => result,
         },
-        Ok(_) => write_into(&way, content),
+        Ok(_) => write_into(&way, content, anew),
     }
 }
 
@@ -91,17 +95,7 @@ fn replace(folder: &HeldFolder, name: &OsStr, content: &[u8], found: Option<&Met
     file.persist(&path)
 }
 
-/// Whether a path names what a process has open, or a device.
-fn is_open(path: &Path) -> bool {
-    path.starts_with("/dev") || path.starts_with("/proc")
-}
-
-fn write_into(path: &Path, content: &[u8]) -> io::Result<()> {
-    // One of our own descriptors (`/dev/stdout`, `/dev/fd/3`) continues at its position, and its file is not truncated. A folder that
-    // is held open is named by a descriptor, too.
-    let is_ours = is_open(path) && path.parent().is_none_or(|folder| !folder.starts_with("/proc/self/fd/"));
-    let mut options = File::options();
-    let options = if is_ours { options.append(true) } else { options.write(true).truncate(true).create(true) };
+fn write_into(path: &Path, content: &[u8], options: &mut OpenOptions) -> io::Result<()> {
     if !path.metadata().is_ok_and(|found| found.file_type().is_fifo()) {
         return options.open(path)?.write_all(content);
     }
@@ -131,6 +125,7 @@ fn is_without_reader(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs::Permissions;
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -162,6 +157,11 @@ mod tests {
         let error = write_output(&path("pipe"), b"lost", &[]).unwrap_err().to_string();
         assert!(error.contains("nothing reads") && start.elapsed() < 10 * READER_MAY_TAKE, "{error}");
         write_output(Path::new("/dev/null"), b"gone", &[]).unwrap();
+        for folder in ["/dev/fd", "/proc/self/fd"] {
+            let held = File::options().append(true).open(path("twin")).unwrap();
+            write_output(&Path::new(folder).join(held.as_raw_fd().to_string()), b" more", &[]).unwrap();
+        }
+        assert_eq!(fs_err::read_to_string(path("twin")).unwrap(), "one more more");
         assert!(!fs_err::metadata("/dev/null").unwrap().is_file());
     }
 

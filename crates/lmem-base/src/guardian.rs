@@ -152,18 +152,10 @@ impl Replacement {
     /// Number of random characters in the names.
     pub const RANDOM_LETTERS: usize = 6;
 
-    /// An empty file in a folder. The system applies the user's umask to `mode`.
+    /// An empty file in a folder that `way` leads to, in this process alone or in all. The system applies the user's umask to `mode`.
     ///
     /// # Errors
     /// The folder cannot be written to.
-    pub fn new(folder: &Path, mode: u32) -> std::io::Result<Self> {
-        Self::through(folder, folder, mode)
-    }
-
-    /// The same, where `way` leads to the folder in this process alone.
-    ///
-    /// # Errors
-    /// As for [`Self::new`].
     pub fn through(way: &Path, folder: &Path, mode: u32) -> std::io::Result<Self> {
         // The guardian is in another folder.
         let folder = std::path::absolute(folder)?;
