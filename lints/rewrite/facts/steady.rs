@@ -67,14 +67,21 @@ fn is_reference_to_constant_memory(tree: &SyntaxTree, own: &Declaration) -> bool
 pub fn keeps_first_value(tree: &SyntaxTree, function: Node<'_>, all: &Declarations, own: &Declaration) -> bool {
     let is_own = own.kind != DeclarationKind::Alias && own.volatility != Some(Volatility::Value);
     let mut names = tree.names_of(function, all, own).into_iter();
-    let is_hidden = || tree.compiled().may_write(tree.text(), &function.byte_range(), &own.name);
-    is_own && names.all(|name| !role(access_path(name)).1) && !is_reachable(tree, function, &own.name) && !is_hidden()
+    is_own
+        && names.all(|name| !role(access_path(name)).1)
+        && !is_reachable(tree, function, &own.name)
+        && !may_be_written_unseen(tree, function, &own.name)
 }
 
 /// Whether a statement may write a variable. Passing it to a function counts: the parameter may be a reference.
 pub fn may_write(tree: &SyntaxTree, body: Node<'_>, name: &str) -> bool {
     tree.named(body, name).any(|node| role(access_path(node)).1 && !is_given_by_value(tree, node))
-        || tree.compiled().may_write(tree.text(), &body.byte_range(), name)
+        || may_be_written_unseen(tree, body, name)
+}
+
+/// Whether a macro, or lines of another build, may write a variable.
+fn may_be_written_unseen(tree: &SyntaxTree, region: Node<'_>, name: &str) -> bool {
+    tree.compiled().may_write(tree.text(), &region.byte_range(), name)
 }
 
 /// Whether a number is an argument of functions that the text shows to take it by value.

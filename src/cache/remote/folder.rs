@@ -1,7 +1,7 @@
 //! A folder that several machines or users share.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lmem_base::held::HeldFolder;
 use lmem_base::{files, places};
@@ -36,13 +36,12 @@ impl Place for Folder {
         if !self.0.is_dir() {
             return Err(self.missing());
         }
-        let path = self.0.join(name);
-        let folder = path.parent().unwrap_or(&self.0);
+        let name = Path::new(name);
         // Readable for others, as far as the system's defaults allow: they are who it is for.
         let write = || {
-            fs_err::create_dir_all(folder)?;
-            let folder = HeldFolder::at(&fs_err::canonicalize(folder)?)?;
-            files::write_anew(&folder, path.file_name().unwrap_or_default(), &bytes)
+            let folder = HeldFolder::at(&fs_err::canonicalize(&self.0)?)?;
+            let folder = folder.within(name.parent().unwrap_or(Path::new("")))?;
+            files::write_anew(&folder, name.file_name().unwrap_or_default(), &bytes)
         };
         write().map_err(|error: std::io::Error| error.to_string())
     }

@@ -12,6 +12,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use super::align::directive_name;
+use super::blocks::Blocks;
 use super::operand::{self, JUMPS, Operand, WRITES};
 use super::skipped::are_lines;
 use super::tokens::{Token, TokenKind, each, tokens};
@@ -165,37 +166,26 @@ struct Surroundings<'t> {
 struct Open {
     /// Neither parentheses nor square brackets.
     is_outside: bool,
-    /// One brace.
+    /// One brace, which opens a block.
     is_outermost: bool,
-    /// The innermost brace opens a block: not the list of values behind `=` or in another list.
+    /// The innermost brace opens a block.
     is_in_block: bool,
 }
 
 impl Open {
     /// What is open before each word, and behind the last.
     fn before_each(words: &[&str]) -> Vec<Self> {
-        let (mut found, mut round, mut blocks) = (Vec::with_capacity(words.len() + 1), 0_i64, Vec::new());
-        let mut depth = 0_i64;
+        let (mut found, mut round, mut blocks) = (Vec::with_capacity(words.len() + 1), 0_i64, Blocks::default());
         for at in 0..=words.len() {
-            let is_in_block = blocks.last() == Some(&true);
-            found.push(Self { is_outside: round == 0, is_outermost: depth == 1, is_in_block });
-            match words.get(at).copied().unwrap_or("") {
-                "(" | "[" => round += 1,
-                ")" | "]" => round -= 1,
-                "{" => {
-                    depth += 1;
-                    blocks.push(match at.checked_sub(1).map_or("", |before| words[before]) {
-                        ")" | "else" | "do" | "try" | ":" | "const" | "noexcept" | "mutable" => true,
-                        ";" | "{" | "}" => is_in_block,
-                        _ => false,
-                    });
-                }
-                "}" => {
-                    depth -= 1;
-                    blocks.pop();
-                }
-                _ => {}
-            }
+            let (is_in_block, is_outermost) = (blocks.is_within(), blocks.is_within_one());
+            found.push(Self { is_outside: round == 0, is_outermost, is_in_block });
+            let word = words.get(at).copied().unwrap_or("");
+            round += match word {
+                "(" | "[" => 1,
+                ")" | "]" => -1,
+                _ => 0,
+            };
+            blocks.step(word);
         }
         found
     }
@@ -298,7 +288,7 @@ impl<'t> Surroundings<'t> {
     /// Whether a difference stands in the outermost block of a function.
     fn is_outermost(&self, place: &Range<usize>) -> bool {
         let open = self.indices(place).map(|place| self.open[place.start]);
-        open.is_some_and(|open| open.is_outermost && open.is_in_block)
+        open.is_some_and(|open| open.is_outermost)
     }
 }
 
@@ -405,7 +395,7 @@ fn is_expression(all: &[Token], compiled: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::as_compiled::compiled_string;
+    use crate::as_compiled::{CompiledText, compiled_string};
 
     /// What is hidden in the function of a text, by its compiled tokens.
     fn hidden(body: &str, macros: &str) -> Option<Vec<String>> {
@@ -554,19 +544,9 @@ mod tests {
         assert_eq!(hidden("{ EACH(k) { a[k] = 1; } }", "#define EACH(i) for (int i = 0; p[i]; i++)"), None);
     }
 
-    /// What a compiler makes of a text whose lines with a bar it skips.
+    /// The number of hidden places in a function whose lines with a bar are skipped.
     fn with_skipped(body: &str) -> Option<usize> {
-        let text = format!("void f() {body}\n");
-        let mut preprocessed = String::from("# 1 \"/w/a.cu\"\n");
-        for line in text.lines() {
-            let is_left_out = line.starts_with('#') || line.contains('|');
-            preprocessed.push_str(if is_left_out { "" } else { line });
-            preprocessed.push('\n');
-        }
-        let text = text.replace('|', " ");
-        let folder = std::path::Path::new("/w");
-        let all = crate::AsCompiled::new(&preprocessed, folder, &|_| true, &|_| Some(text.clone()));
-        let compiled = &all.files[0].text;
+        let (text, compiled) = CompiledText::example_with_skipped(&format!("void f() {body}\n"));
         compiled.hidden_statements(&text, &(text.find("() {").unwrap()..text.len() - 1)).map(|found| found.len())
     }
 

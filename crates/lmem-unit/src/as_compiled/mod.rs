@@ -8,6 +8,7 @@
 //! known. An include may define others; then the whole text is unknown.
 
 mod align;
+mod blocks;
 mod declared;
 mod expansion;
 mod hidden;
@@ -28,6 +29,8 @@ use serde::{Deserialize, Serialize};
 
 use lmem_base::source::normalize;
 
+pub use self::align::directive_name;
+pub use self::blocks::Blocks;
 pub use self::expansion::{Expansion, MATH, is_unroll_pragma};
 pub use self::hidden::{Hidden, are_heads};
 use self::preprocessed::Line;

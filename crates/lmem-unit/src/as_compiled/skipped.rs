@@ -1,24 +1,30 @@
 //! Lines that no compiler saw: those of a branch of an `#if` that was not taken.
 
 use std::ops::Range;
+use std::path::Path;
 
 use super::tokens::each;
-use super::{CompiledText, Difference};
+use super::{AsCompiled, CompiledText, Difference};
 
 impl CompiledText {
     /// The runs of whole lines that became nothing, in order. Lines with blanks, comments and nothing else between them are one run;
     /// directives stand between two.
     pub fn skipped(&self, text: &str) -> Vec<Range<usize>> {
-        let mut found: Vec<Range<usize>> = Vec::new();
-        for difference in self.differences().filter(|it| it.start < it.end && it.compiled.is_empty()) {
-            let range = difference.start..difference.end;
-            match found.last_mut().filter(|last| is_gap(text, last.end, range.start)) {
-                Some(last) => last.end = range.end,
-                None => found.push(range),
-            }
-        }
-        found.retain(|range| are_lines(text, range));
-        found
+        let all = self.joined(text, &(0..text.len())).unwrap_or_default().into_iter();
+        let skipped =
+            all.filter(|(range, compiled)| compiled.is_empty() && !range.is_empty() && are_lines(text, range));
+        skipped.map(|(range, _)| range).collect()
+    }
+
+    /// A text with blanks for its bars, and what a compiler makes of it that skips the lines that have one, for tests.
+    pub fn example_with_skipped(text: &str) -> (String, Self) {
+        let is_left_out = |line: &str| line.starts_with('#') || line.contains('|');
+        let kept = text.lines().map(|line| if is_left_out(line) { "" } else { line });
+        let preprocessed = format!("# 1 \"/w/a.cu\"\n{}\n", kept.collect::<Vec<_>>().join("\n"));
+        let text = text.replace('|', " ");
+        let mut all = AsCompiled::new(&preprocessed, Path::new("/w"), &|_| true, &|_| Some(text.clone()));
+        let compiled = all.files.pop().map_or(Self::Unknown, |file| file.text);
+        (text, compiled)
     }
 
     /// The differences of a range, with those of one run as one.
@@ -47,9 +53,7 @@ impl CompiledText {
 pub(super) fn are_lines(text: &str, range: &Range<usize>) -> bool {
     let start = text.get(..range.start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
     let end = text.get(range.end..).and_then(|behind| behind.find('\n')).map_or(text.len(), |at| range.end + at);
-    let is_blank =
-        |from, to| text.get(from..to).is_some_and(|gap: &str| gap.trim().is_empty() || each(gap).next().is_none());
-    is_blank(start, range.start) && is_blank(range.end, end)
+    is_gap(text, start, range.start) && is_gap(text, range.end, end)
 }
 
 /// Whether nothing but blanks and comments stands between two offsets.

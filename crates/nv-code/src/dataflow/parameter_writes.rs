@@ -21,13 +21,13 @@ const MAX_ROUNDS: usize = 16;
 /// cannot be followed.
 pub fn writes_parameters(ptx: &PtxModule, kernel: &str) -> bool {
     let mut all = Addresses { ptx, of: HashMap::new(), has_new: false };
-    let is_made = |function: &PtxFunction| function.instructions.iter().any(makes_address);
-    if !reached(ptx, kernel).iter().any(|function| is_made(function)) {
+    let functions = reached(ptx, kernel);
+    if !functions.iter().any(|function| function.instructions.iter().any(makes_address)) {
         return false;
     }
     for _ in 0..MAX_ROUNDS {
         all.has_new = false;
-        if reached(ptx, kernel).into_iter().any(|function| all.writes(function)) {
+        if functions.iter().any(|function| all.writes(function)) {
             return true;
         }
         if !all.has_new {
