@@ -107,7 +107,7 @@ pub fn heads(tree: &SyntaxTree, name: &str, is_symbol: bool) -> Option<Vec<Edit>
             tree.calls(body).iter().any(|(called, _)| base_name(called) == name) || calls_below(tree, body, name)
         });
         // Assembly of another build may stand in one place alone.
-        if is_recursive || !tree.is_plain(node) || tree.has_skipped(&node.byte_range()) {
+        if is_recursive || !tree.is_plain(node) || tree.differs_in_builds(&node.byte_range()) {
             return None;
         }
         let end = body.map_or(node.end_byte(), |body| body.start_byte());

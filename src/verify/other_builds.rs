@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use cuda_syntax::identifiers::identifiers;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
-use lmem_unit::{TokenKind, each_token};
+use lmem_unit::{TokenKind, directive_name, each_token};
 
 use super::hidden::is_common;
 
@@ -20,9 +20,10 @@ const LINES: [&str; 2] = ["__LINE__", "source_location"];
 #[derive(Default)]
 pub(super) struct OtherBuilds(HashMap<PathBuf, Rc<[Condition]>>);
 
-/// Code below an `#if`, from there to behind its `#endif`.
+/// Code below an `#if`, from there to behind its `#endif`; what stands below another one in it belongs to that.
 struct Condition {
     range: Range<usize>,
+    /// Those of the code, and those that name the outermost function or class around it.
     words: BTreeSet<String>,
     /// Whether it has words whose value depends on lines.
     counts_lines: bool,
@@ -85,15 +86,7 @@ impl OtherBuilds {
         if let Some(known) = self.0.get(path) {
             return Rc::clone(known);
         }
-        let condition = |range: Range<usize>| {
-            let code = text.get(range.clone()).unwrap_or("");
-            let of_item = item_around(text, range.start).into_iter();
-            let words = words(code).into_iter().chain(of_item).map(str::to_string).collect();
-            let own = each_token(code).filter(|token| token.kind != TokenKind::Directive).last();
-            let is_open = own.is_some_and(|last| !matches!(code.get(last.range), Some(";" | "}")));
-            Condition { range, words, counts_lines: LINES.iter().any(|word| code.contains(word)), is_open }
-        };
-        let found: Rc<[Condition]> = conditions(text).into_iter().map(condition).collect();
+        let found: Rc<[Condition]> = conditions(text).into();
         self.0.insert(path.to_path_buf(), Rc::clone(&found));
         found
     }
@@ -126,84 +119,80 @@ fn words(text: &str) -> BTreeSet<&str> {
     found
 }
 
-/// The words before the brace of the outermost item around an offset, without parameters: the names of a function or a class.
-fn item_around(text: &str, offset: usize) -> Vec<&str> {
-    let (mut braces, mut round) = (Vec::new(), 0_i64);
-    let (mut head, mut found): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
-    for token in each_token(text).take_while(|token| token.range.start < offset) {
-        let word = text.get(token.range).unwrap_or("");
+/// The conditions of a text, in order.
+fn conditions(text: &str) -> Vec<Condition> {
+    let (mut found, mut open): (Vec<Condition>, Vec<Condition>) = (Vec::new(), Vec::new());
+    let (mut item, mut last) = (Item::default(), None);
+    for token in each_token(if text.contains('#') { text } else { "" }) {
+        let word = text.get(token.range.clone()).unwrap_or("");
+        let is_directive = token.kind == TokenKind::Directive;
+        let directive = if is_directive { directive_name(word) } else { "" };
+        if matches!(directive, "if" | "ifdef" | "ifndef") {
+            let words = item.names.iter().map(ToString::to_string).collect();
+            open.push(Condition { range: token.range.clone(), words, counts_lines: false, is_open: false });
+        }
+        if let Some(condition) = open.last_mut() {
+            condition.counts_lines |= LINES.iter().any(|line| word.contains(line));
+            condition.words.extend(words(word).into_iter().map(str::to_string));
+        }
+        match directive {
+            "endif" => found.extend(open.pop().map(|it| {
+                let is_open = last.is_some_and(|(at, word)| at > it.range.start && !matches!(word, ";" | "}"));
+                Condition { range: it.range.start..token.range.end, is_open, ..it }
+            })),
+            _ if is_directive => {}
+            _ => {
+                item.step(word);
+                last = Some((token.range.start, word));
+            }
+        }
+    }
+    found.sort_by_key(|condition| condition.range.start);
+    found
+}
+
+/// The outermost function or class around a place.
+#[derive(Default)]
+struct Item<'t> {
+    /// Whether each brace around the place is that of a namespace: what stands in one is outermost, too.
+    braces: Vec<bool>,
+    /// How many are not.
+    inner: usize,
+    /// Parentheses that are open.
+    round: i64,
+    /// The words of the declaration that is read, without parameters.
+    head: Vec<&'t str>,
+    /// The words before the item's brace; none outside of items.
+    names: Vec<&'t str>,
+}
+
+impl<'t> Item<'t> {
+    fn step(&mut self, word: &'t str) {
         match word {
-            "(" => round += 1,
-            ")" => round -= 1,
+            "(" => self.round += 1,
+            ")" => self.round -= 1,
             "{" => {
-                // What stands in a namespace is an item, too.
-                let is_outer = head.contains(&"namespace") || head.contains(&"extern");
-                if braces.iter().all(|is_outer| *is_outer) && !is_outer {
-                    found = head.clone();
+                let is_namespace = self.head.contains(&"namespace") || self.head.contains(&"extern");
+                if self.inner == 0 && !is_namespace {
+                    self.names = std::mem::take(&mut self.head);
+                    self.names.retain(|word| !is_common(word));
                 }
-                braces.push(is_outer);
-                head.clear();
+                self.braces.push(is_namespace);
+                self.inner += usize::from(!is_namespace);
+                self.head.clear();
             }
             "}" => {
-                braces.pop();
-                head.clear();
+                self.inner -= usize::from(self.braces.pop() == Some(false));
+                self.head.clear();
+                if self.inner == 0 {
+                    self.names.clear();
+                }
             }
-            ";" => head.clear(),
-            _ if round == 0 && token_is_name(word) => head.push(word),
-            _ => {}
-        }
-        if braces.iter().all(|is_outer| *is_outer) {
-            found.clear();
-        }
-    }
-    found.retain(|word| !is_common(word));
-    found
-}
-
-fn token_is_name(word: &str) -> bool {
-    word.starts_with(|first: char| first.is_alphabetic() || first == '_')
-}
-
-/// The outermost conditions of a text, from their `#if` to behind their `#endif`, but for the guard of a header.
-fn conditions(text: &str) -> Vec<Range<usize>> {
-    if !text.contains("#") {
-        return Vec::new();
-    }
-    let directives = each_token(text).filter(|token| token.kind == TokenKind::Directive);
-    let directives: Vec<(Range<usize>, &str)> =
-        directives.map(|token| (token.range.clone(), text.get(token.range).unwrap_or(""))).collect();
-    let name = |directive: &str| {
-        let rest = directive.trim_start_matches('#').trim_start();
-        rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or("").to_string()
-    };
-    let (mut found, mut open): (Vec<Range<usize>>, Vec<usize>) = (Vec::new(), Vec::new());
-    let guard = usize::from(has_guard(text, &directives));
-    for (range, directive) in &directives {
-        match name(directive).as_str() {
-            "if" | "ifdef" | "ifndef" => open.push(range.start),
-            "endif" => {
-                let start = open.pop();
-                found.extend(start.filter(|_| open.len() == guard).map(|start| start..range.end));
-            }
+            ";" => self.head.clear(),
+            _ if self.round == 0 && word.starts_with(|c: char| c.is_alphabetic() || c == '_') => self.head.push(word),
             _ => {}
         }
     }
-    found
-}
-
-/// Whether a text begins with `#ifndef NAME` and `#define NAME`, before any code.
-fn has_guard(text: &str, directives: &[(Range<usize>, &str)]) -> bool {
-    let Some([(first, condition), (_, definition)]) = directives.first_chunk::<2>() else { return false };
-    let words = |directive: &str| -> Vec<String> {
-        directive.trim_start_matches('#').split_whitespace().map(str::to_string).collect()
-    };
-    let (condition, definition) = (words(condition), words(definition));
-    let is_first = each_token(text).next().is_some_and(|token| token.range.start == first.start);
-    is_first
-        && condition.first().is_some_and(|word| word == "ifndef")
-        && definition.first().is_some_and(|word| word == "define")
-        && definition.len() == 2
-        && condition.get(1) == definition.get(1)
 }
 
 #[cfg(test)]
@@ -242,6 +231,8 @@ mod tests {
         let guarded = format!("#ifndef A_H\n#define A_H\n#define MOST 8\n{function}#endif\n");
         assert_eq!(line(&guarded), None);
         assert_eq!(line(&format!("#if CUDA\n#define MOST 8\n{function}#endif\n")), None);
+        let nested = format!("#if CUDA\n#ifdef LARGE\n#define MOST 16\n#endif\n{function}#endif\n");
+        assert_eq!(line(&nested), Some(2));
         let inner = format!("#ifndef A_H\n#define A_H\n#if B\n#define MOST 8\n#endif\n{function}#endif\n");
         assert_eq!(line(&inner), Some(3));
     }

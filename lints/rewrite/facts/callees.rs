@@ -121,7 +121,9 @@ impl<'t> Callees<'t> {
                 || (node.is_assembly() && INSTRUCTIONS.iter().any(|it| text().contains(it)))
         };
         // Another build may have more in it.
-        !tree.has_skipped(&definition.byte_range()) && !definition.descendants().any(is_loud) && self.calls(definition)
+        !tree.differs_in_builds(&definition.byte_range())
+            && !definition.descendants().any(is_loud)
+            && self.calls(definition)
     }
 }
 

@@ -3,40 +3,30 @@
 //! The parser sees blanks there. Outside of functions it sees all branches: what another one declares, counts where a fact is asked
 //! of a whole text.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use lmem_unit::{CompiledText, TokenKind, each_token};
+use lmem_unit::{Blocks, CompiledText, TokenKind, each_token};
 
+use crate::ast::Field;
 use crate::identifiers::{identifiers, occurrences};
 use crate::tree::syntax_tree::SyntaxTree;
 
 /// The runs of skipped lines that stand in the blocks of functions, in order.
 pub fn skipped_in_blocks(text: &str, compiled: &CompiledText) -> Vec<Range<usize>> {
     let mut runs = compiled.skipped(text).into_iter().peekable();
-    let (mut found, mut blocks, mut before) = (Vec::new(), Vec::new(), "");
+    let (mut found, mut blocks) = (Vec::new(), Blocks::default());
     if runs.peek().is_none() {
         return found;
     }
     for token in each_token(text).filter(|token| token.kind != TokenKind::Directive) {
         while let Some(run) = runs.next_if(|run| run.end <= token.range.start) {
-            found.extend(Some(run).filter(|_| blocks.last() == Some(&true)));
+            found.extend(Some(run).filter(|_| blocks.is_within()));
         }
         // What was skipped opens and closes nothing.
-        if runs.peek().is_some_and(|run| run.start <= token.range.start) {
-            continue;
+        if runs.peek().is_none_or(|run| token.range.start < run.start) {
+            blocks.step(text.get(token.range).unwrap_or(""));
         }
-        let word = text.get(token.range).unwrap_or("");
-        match word {
-            "{" => blocks.push(match before {
-                ")" | "else" | "do" | "try" | "const" | "noexcept" | "mutable" => true,
-                ";" | "{" | "}" | ":" => blocks.last() == Some(&true),
-                _ => false,
-            }),
-            "}" => drop(blocks.pop()),
-            _ => {}
-        }
-        before = word;
     }
     found
 }
@@ -50,8 +40,15 @@ impl SyntaxTree {
     }
 
     /// Whether a range has such lines: in another build, it is another code.
-    pub fn has_skipped(&self, range: &Range<usize>) -> bool {
+    pub(super) fn has_skipped(&self, range: &Range<usize>) -> bool {
         !self.skipped_in(range).is_empty()
+    }
+
+    /// Whether another build may have other code in a range: lines that are skipped here, or a macro with several definitions.
+    pub fn differs_in_builds(&self, range: &Range<usize>) -> bool {
+        let several = self.kept(Redefined::of);
+        let text = self.text().get(range.clone()).unwrap_or("");
+        self.has_skipped(range) || (!several.0.is_empty() && identifiers(text).any(|word| several.0.contains(word)))
     }
 
     /// Whether a word stands in such lines of a range.
@@ -65,6 +62,17 @@ impl SyntaxTree {
     pub fn shows_all_uses(&self, name: &str) -> bool {
         let spelled = self.kept(Spelled::of).0.get(name).copied().unwrap_or(0);
         self.root().is_some_and(|root| spelled == self.named(root, name).count())
+    }
+}
+
+/// The macros that a text defines several times.
+struct Redefined(HashSet<String>);
+
+impl Redefined {
+    fn of(tree: &SyntaxTree) -> Self {
+        let mut seen = HashSet::new();
+        let names = tree.macro_definitions().filter_map(|node| node.field(Field::Name)).map(|name| tree.slice(name));
+        Self(names.filter(|name| !seen.insert(*name)).map(str::to_string).collect())
     }
 }
 
@@ -94,17 +102,11 @@ impl Spelled {
 mod tests {
     use super::*;
     use lmem_base::source::SourceFile;
-    use lmem_unit::{AsCompiled, MappedText};
+    use lmem_unit::MappedText;
 
     /// A tree of a text whose lines with a bar were not compiled.
     fn tree(text: &str) -> SyntaxTree {
-        let is_left_out = |line: &str| line.starts_with('#') || line.contains('|');
-        let kept = text.lines().map(|line| if is_left_out(line) { "" } else { line });
-        let preprocessed = format!("# 1 \"/w/a.cu\"\n{}\n", kept.collect::<Vec<_>>().join("\n"));
-        let text = text.replace('|', " ");
-        let folder = std::path::Path::new("/w");
-        let all = AsCompiled::new(&preprocessed, folder, &|_| true, &|_| Some(text.clone()));
-        let compiled = all.files[0].text.clone();
+        let (text, compiled) = CompiledText::example_with_skipped(text);
         SyntaxTree::new(MappedText::from_file(&SourceFile::from_text("a.cu", &text)), compiled)
     }
 
@@ -136,7 +138,16 @@ mod tests {
         assert!(tree.replacement(at..at + 10, "int b = n;").is_some());
         let from = tree.text().find("{").unwrap() + 1;
         assert!(tree.replacement(from..at + 10, "int b = n;").is_none());
-        assert!(tree.is_named_where_skipped(&(0..tree.text().len()), "g") && tree.has_skipped(&(0..at)));
+        assert!(tree.is_named_where_skipped(&(0..tree.text().len()), "g") && tree.differs_in_builds(&(0..at)));
+    }
+
+    #[test]
+    fn code_with_a_macro_of_several_definitions_differs_in_builds() {
+        let text = "#ifdef A\n#define MARK() g()\n#else\n#define MARK()\n#endif\nvoid f() { MARK(); }\nvoid h() { }\n";
+        let tree = tree(text);
+        let at = |needle: &str| tree.text().find(needle).unwrap();
+        assert!(tree.differs_in_builds(&(at("void f")..at("void h"))));
+        assert!(!tree.differs_in_builds(&(at("void h")..text.len())));
     }
 
     #[test]
