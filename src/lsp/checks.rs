@@ -140,7 +140,9 @@ impl Work {
             return;
         }
         self.progress(token, true);
-        let results: Vec<_> = self.roots.iter().map(|root| (self.check)(root, cancel)).collect();
+        // An editor may have many folders, and each takes a moment even where its check ends at once.
+        let roots = self.roots.iter().take_while(|_| !cancel.load(Ordering::Relaxed));
+        let results: Vec<_> = roots.map(|root| (self.check)(root, cancel)).collect();
         self.progress(token, false);
         if cancel.load(Ordering::Relaxed) {
             return;

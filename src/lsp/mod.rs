@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use lsp_server::{Connection, ErrorCode, ExtractError, Message, Notification, ProtocolError, Request, Response};
 use lsp_types::notification::{
-    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, DidSaveTextDocument, Notification as _,
+    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, DidSaveTextDocument, Exit, Notification as _,
 };
-use lsp_types::request::{CodeActionRequest, Request as _};
+use lsp_types::request::{CodeActionRequest, Request as _, Shutdown};
 use lsp_types::{
     CodeAction, CodeActionKind, CodeActionOptions, CodeActionParams, CodeActionProviderCapability, DocumentChanges,
     InitializeParams, InitializeResult, OneOf, OptionalVersionedTextDocumentIdentifier, Position, Range, SaveOptions,
@@ -102,9 +102,9 @@ fn session(connection: Connection, check: Arc<Check>, folder: &Path, cancel: &Ar
     let current = server.checks.current();
     end_with_signals(move || current.cancel(), cancel);
     server.checks.start();
-    let ended = server.listen(&connection);
+    server.listen(&connection);
     server.checks.stop();
-    ended
+    Ok(())
 }
 
 fn capabilities() -> ServerCapabilities {
@@ -155,22 +155,32 @@ struct Server {
 }
 
 impl Server {
-    fn listen(&mut self, connection: &Connection) -> Result<(), LspError> {
+    /// Listens until the editor sends `exit`, or is gone. After `shutdown` nothing but `exit` is listened to.
+    fn listen(&mut self, connection: &Connection) {
+        let mut is_shut_down = false;
         for message in &connection.receiver {
             match message {
                 Message::Request(request) => {
-                    if connection.handle_shutdown(&request)? {
-                        return Ok(());
-                    }
-                    let answer = self.answer(request);
+                    let answer = match request.method.as_str() {
+                        _ if is_shut_down => {
+                            let text = "the server was shut down".to_string();
+                            Response::new_err(request.id, ErrorCode::InvalidRequest as i32, text)
+                        }
+                        Shutdown::METHOD => {
+                            is_shut_down = true;
+                            self.checks.current().cancel();
+                            Response::new_ok(request.id, ())
+                        }
+                        _ => self.answer(request),
+                    };
                     drop(connection.sender.send(answer.into()));
                 }
-                Message::Notification(notification) => self.hear(notification),
+                Message::Notification(notification) if notification.method == Exit::METHOD => return,
+                Message::Notification(notification) if !is_shut_down => self.hear(notification),
                 // Responses to requests for progress bars are not needed.
-                Message::Response(_) => {}
+                Message::Notification(_) | Message::Response(_) => {}
             }
         }
-        Ok(())
     }
 
     fn hear(&mut self, notification: Notification) {

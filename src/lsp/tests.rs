@@ -22,13 +22,20 @@ struct Editor {
 
 impl Editor {
     fn start(folder: &Path, check: Arc<Check>) -> Self {
+        Self::start_with(folder, check, json!({}))
+    }
+
+    /// Starts a session with further parameters of `initialize`.
+    fn start_with(folder: &Path, check: Arc<Check>, more: Value) -> Self {
         let (server, connection) = Connection::memory();
         let start = folder.to_path_buf();
         let server = std::thread::spawn(move || session(server, check, &start, &Arc::default()));
         let mut editor = Self { connection, server: Some(server), count: 0, heard: Vec::new() };
         let uri = uri_of(folder).unwrap();
         let capabilities = json!({ "window": { "workDoneProgress": true } });
-        let answer = editor.ask("initialize", json!({ "rootUri": uri, "capabilities": capabilities }));
+        let mut parameters = json!({ "rootUri": uri, "capabilities": capabilities });
+        parameters.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let answer = editor.ask("initialize", parameters);
         assert_eq!(answer["serverInfo"]["name"], "cargo-lmem");
         assert_eq!(answer["capabilities"]["codeActionProvider"]["codeActionKinds"][0], "quickfix");
         editor.tell("initialized", json!({}));
@@ -222,6 +229,31 @@ fn a_check_that_cannot_start_is_told_once() {
         heard.contains(&"$/progress".to_string()) && !heard.contains(&"window/showMessage".to_string()),
         "{heard:?}"
     );
+}
+
+#[test]
+fn folders_that_were_not_begun_are_not_checked_at_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let (started, starts) = mpsc::channel();
+    let started = Mutex::new(started);
+    let check = move |_: &Path, cancel: &AtomicBool| {
+        started.lock().unwrap().send(()).unwrap();
+        while !cancel.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Err(CheckError::Interrupted)
+    };
+    let uri = uri_of(folder.path()).unwrap();
+    let folders: Vec<Value> = (0..100).map(|_| json!({ "uri": uri, "name": "one of many" })).collect();
+    let mut editor = Editor::start_with(folder.path(), Arc::new(check), json!({ "workspaceFolders": folders }));
+    starts.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert_eq!(editor.ask("shutdown", Value::Null), Value::Null);
+    // A save starts no check any more, and a request gets an answer that says why.
+    editor.save(&folder.path().join("a.cu"));
+    assert_eq!(editor.ask("textDocument/hover", json!({}))["code"], ErrorCode::InvalidRequest as i32);
+    editor.tell("exit", Value::Null);
+    editor.server.take().unwrap().join().unwrap().unwrap();
+    assert_eq!(starts.iter().count(), 0);
 }
 
 /// A thread for each save would be thousands where a program saves all files of a project.
