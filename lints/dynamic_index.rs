@@ -282,6 +282,7 @@ mod tests {
                 bytes: Some(256),
                 span: Span::new(&SourceFile::from_text("a.cu", ""), 0..0),
                 sharing: Vec::new(),
+                members: Vec::new(),
             });
             packed(&StackObject::new(&object, &facts, &trees))
         };

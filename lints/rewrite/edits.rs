@@ -18,6 +18,8 @@ pub struct Rewrite {
     pub is_within_kernel: bool,
     /// Whether all existing loops are unchanged.
     pub keeps_loops: bool,
+    /// Whether each edited statement does by itself what it did.
+    pub is_by_statement: bool,
 }
 
 impl Rewrite {
@@ -25,7 +27,15 @@ impl Rewrite {
     pub fn new(applicability: Applicability, mut edits: Vec<Edit>) -> Self {
         edits.sort();
         edits.dedup();
-        Self { edits, applicability, rounds: None, threads: None, is_within_kernel: false, keeps_loops: false }
+        Self {
+            edits,
+            applicability,
+            rounds: None,
+            threads: None,
+            is_within_kernel: false,
+            keeps_loops: false,
+            is_by_statement: false,
+        }
     }
 
     /// Merges two rewrites; `None` if their edits conflict.
@@ -42,6 +52,7 @@ impl Rewrite {
             threads: self.threads.max(other.threads),
             is_within_kernel: self.is_within_kernel && other.is_within_kernel,
             keeps_loops: self.keeps_loops && other.keeps_loops,
+            is_by_statement: self.is_by_statement && other.is_by_statement,
             ..joined
         })
     }
@@ -66,6 +77,11 @@ impl Rewrite {
         Self { keeps_loops, ..self }
     }
 
+    /// Sets whether each edited statement does by itself what it did, whatever stands before and behind it.
+    pub fn by_statement(self, is_by_statement: bool) -> Self {
+        Self { is_by_statement, ..self }
+    }
+
     /// Converts the rewrite to a suggestion.
     pub fn suggestion(self, title: impl Into<String>) -> Suggestion {
         Suggestion::new(title, self.applicability, self.edits)
@@ -73,6 +89,7 @@ impl Rewrite {
             .threads(self.threads)
             .within_kernel(self.is_within_kernel)
             .keeping_loops(self.keeps_loops)
+            .by_statement(self.is_by_statement)
     }
 }
 

@@ -80,8 +80,7 @@ fn in_file(cx: &LintContext<'_>, name: &Span) -> Vec<Edit> {
     let unit = cx.unit.compiled;
     let is_text = name.file.path.extension().is_some_and(|ending| ending == "rs");
     let tree = (!is_text).then(|| {
-        SyntaxTree::new(MappedText::from_file(&name.file), unit.file(&name.file))
-            .beside(unit.declared_beside(&name.file))
+        SyntaxTree::new(MappedText::from_file(&name.file), unit.file(&name.file)).with_beside(unit.beside(&name.file))
     });
     let name = base_name(name.text());
     tree.and_then(|tree| told(&tree, name, has_symbol(&tree, name, cx.unit.is_relocatable()))).unwrap_or_default()

@@ -215,6 +215,7 @@ mod tests {
             edits: vec![edit(10..18, "unroll"), edit(25..25, "#pragma unroll\n    ")],
             rounds: None,
             keeps_loops: false,
+            is_by_statement: false,
             threads: None,
             must_end_spills: false,
             is_within_kernel: true,

@@ -74,7 +74,7 @@ fn unfit(suggestion: &Suggestion, subjects: &Subjects<'_>) -> Option<Unfit> {
         && readers.iter().all(|subject| applies(edits, subject));
     if !is_alike {
         Some(Unfit::NotAlike)
-    } else if let Some(unfit) = unfit_beside_macros(edits, &readers) {
+    } else if let Some(unfit) = unfit_beside_macros(suggestion, &readers) {
         Some(unfit)
     } else if !has_one_reader(suggestion, &readers) {
         Some(Unfit::OtherLaunches)
@@ -106,7 +106,8 @@ fn has_one_reader(suggestion: &Suggestion, readers: &[&Subject<'_>]) -> bool {
 }
 
 /// Whether a unit that reads the edits has more than statements hidden beside them, or statements with a name of theirs.
-fn unfit_beside_macros(edits: &[Edit], readers: &[&Subject<'_>]) -> Option<Unfit> {
+fn unfit_beside_macros(suggestion: &Suggestion, readers: &[&Subject<'_>]) -> Option<Unfit> {
+    let edits = &suggestion.edits;
     // Most functions hide nothing, and then no names are asked for.
     let concerned = LazyCell::new(|| Concerned::of(edits));
     for subject in readers {
@@ -122,7 +123,9 @@ fn unfit_beside_macros(edits: &[Edit], readers: &[&Subject<'_>]) -> Option<Unfit
             match compiled.hidden_statements(&edit.context) {
                 None => return Some(Unfit::NotAlike),
                 Some(hidden) if hidden.is_empty() => {}
-                Some(hidden) => {
+                Some(mut hidden) => {
+                    // Whole statements of another build see no difference; the title says that there are some.
+                    hidden.retain(|code| !suggestion.is_by_statement || !code.name.is_empty());
                     if let Some(code) = concerned.first_in(&hidden) {
                         return Some(Unfit::HidesName(code.name.clone(), code.line));
                     }

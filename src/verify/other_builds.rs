@@ -32,13 +32,14 @@ struct Condition {
 }
 
 impl OtherBuilds {
-    /// Leaves a suggestion that other builds may make something else of to review.
+    /// Leaves a suggestion that other builds may make something else of to review, and says in its title where. So it does of one
+    /// that is for review anyway, and was let pass beside such code.
     pub(super) fn review(&mut self, suggestion: &mut Suggestion) {
-        if suggestion.applicability != Applicability::MachineApplicable {
+        if suggestion.applicability != Applicability::MachineApplicable && !suggestion.is_by_statement {
             return;
         }
         if let Some(line) = self.line_of_other_code(&suggestion.edits) {
-            suggestion.applicability = Applicability::MaybeIncorrect;
+            suggestion.applicability = suggestion.applicability.max(Applicability::MaybeIncorrect);
             suggestion.title = format!("{}; line {line} differs in other builds", suggestion.title);
         }
     }

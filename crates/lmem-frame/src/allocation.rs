@@ -37,6 +37,7 @@ pub fn describe(places: &Places, trees: &SyntaxTrees<'_>) -> (Allocation, Option
             bytes: None,
             initializer: None,
             sharing: Vec::new(),
+            members: Vec::new(),
             volatility: None,
         })
     });

@@ -203,6 +203,7 @@ impl Attribution<'_> {
             volatility: None,
             initializer: None,
             sharing: Vec::new(),
+            members: Vec::new(),
             bytes: Some(variable.bytes),
             span: parameter.span,
         })

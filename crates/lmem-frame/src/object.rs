@@ -219,6 +219,7 @@ mod tests {
                 bytes: Some(32),
                 span: Span::new(&SourceFile::from_text("a.cu", ""), 0..0),
                 sharing: Vec::new(),
+                members: Vec::new(),
             });
             StackObject::new(&object, &facts, &trees).is_accessed_in_wider_words()
         };

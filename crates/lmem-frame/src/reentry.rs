@@ -288,6 +288,7 @@ __global__ void k(int *out, int n) {
             bytes: Some(32),
             span,
             sharing: Vec::new(),
+            members: Vec::new(),
         }
     }
 

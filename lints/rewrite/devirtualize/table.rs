@@ -64,8 +64,7 @@ pub fn called_near(unit: CompiledUnit<'_>, call: &Span) -> Vec<FunctionTable> {
 fn file_tree(unit: CompiledUnit<'_>, span: &Span) -> Option<SyntaxTree> {
     let is_text = span.file.path.extension().is_some_and(|ending| ending == "rs");
     (!is_text).then(|| {
-        SyntaxTree::new(MappedText::from_file(&span.file), unit.file(&span.file))
-            .beside(unit.declared_beside(&span.file))
+        SyntaxTree::new(MappedText::from_file(&span.file), unit.file(&span.file)).with_beside(unit.beside(&span.file))
     })
 }
 

@@ -9,48 +9,14 @@ use cuda_syntax::ast::{Call, Field, Kind, Node};
 use cuda_syntax::tree::last_name;
 use cuda_syntax::{SyntaxTree, types};
 
+use lmem_unit::meeting::{has_meeting_instruction, is_ending, is_meeting, is_returning};
+
 use super::purity::is_pure_call;
-
-/// Name prefixes of functions in which threads meet, or that ask which threads are active.
-const MEETING: [&str; 9] =
-    ["__sync", "__shfl", "__any", "__all", "__ballot", "__activemask", "__match", "__reduce", "__bar"];
-/// Functions that may end the thread or the kernel.
-const ENDING: [&str; 6] = ["assert", "__trap", "__brkpt", "__assert_fail", "exit", "abort"];
-/// Name prefixes of the toolkit's further functions, which return. So do all others whose name starts with `__`.
-const RETURNING: [&str; 12] = [
-    "atomic",
-    "curand",
-    "tex",
-    "surf",
-    "printf",
-    "memcpy",
-    "memset",
-    "clock",
-    "reinterpret_cast",
-    "const_cast",
-    "dim3",
-    "swap",
-];
-/// Instructions that end a thread, jump, or meet other threads.
-const INSTRUCTIONS: [&str; 9] = ["exit", "trap", "brkpt", "bra", "bar", "shfl", "vote", "match", "redux"];
-
-/// Whether threads meet in a function, or it asks which threads are active.
-pub fn is_meeting(name: &str) -> bool {
-    MEETING.iter().any(|prefix| name.starts_with(prefix))
-        || name.contains("sync")
-        || matches!(name, "arrive" | "wait" | "shfl" | "ballot" | "any" | "all" | "reduce")
-}
-
-/// Whether a function may end the thread or the kernel.
-pub fn is_ending(name: &str) -> bool {
-    ENDING.contains(&name)
-}
 
 /// Whether all functions that a region calls return to it, and threads meet in none of them. A function that the text
 /// does not define may do anything.
 pub fn are_quiet(tree: &SyntaxTree, region: Node<'_>) -> bool {
-    // Operators in another file may do anything.
-    !tree.is_declared_beside("operator") && tree.kept(UnseenAreQuiet::of).0 && Callees::new(tree).calls(region)
+    !tree.behaviour_beside().has_loud_operators && tree.kept(UnseenAreQuiet::of).0 && Callees::new(tree).calls(region)
 }
 
 /// Whether the functions of a text that are called without a call in it all return and meet no other threads.
@@ -99,7 +65,7 @@ impl<'t> Callees<'t> {
         if is_meeting(name) || is_ending(name) {
             return false;
         }
-        if tree.is_declared_beside(name) {
+        if tree.is_declared_beside(name) && !tree.behaviour_beside().quiet.contains(name) {
             return false;
         }
         if is_pure_call(tree, call.node()) || !self.seen.insert(name) {
@@ -107,7 +73,7 @@ impl<'t> Callees<'t> {
         }
         let definitions = definitions(tree, name);
         match definitions.is_empty() {
-            true => is_of_toolkit(tree, name),
+            true => tree.is_declared_beside(name) || is_of_toolkit(tree, name),
             false => definitions.into_iter().all(|definition| self.is_quiet(definition)),
         }
     }
@@ -117,8 +83,7 @@ impl<'t> Callees<'t> {
         let tree = self.tree;
         let is_loud = |node: Node<'_>| {
             let text = || tree.slice(node);
-            node.kind() == Kind::ThrowStatement
-                || (node.is_assembly() && INSTRUCTIONS.iter().any(|it| text().contains(it)))
+            node.kind() == Kind::ThrowStatement || (node.is_assembly() && has_meeting_instruction(text()))
         };
         // Another build may have more in it.
         !tree.differs_in_builds(&definition.byte_range())
@@ -143,8 +108,7 @@ fn definitions<'t>(tree: &'t SyntaxTree, name: &str) -> Vec<Node<'t>> {
 
 fn is_of_toolkit(tree: &SyntaxTree, name: &str) -> bool {
     let is_declared = || tree.macros_named(name).next().is_some();
-    let is_named = name.starts_with("__") || RETURNING.iter().any(|prefix| name.starts_with(prefix));
-    (is_named || types::size_of(name).is_some()) && !is_declared()
+    (is_returning(name) || types::size_of(name).is_some()) && !is_declared()
 }
 
 #[cfg(test)]

@@ -311,6 +311,7 @@ fn innermost(declarator: Node<'_>) -> Node<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lmem_unit::Beside;
 
     const HEAD: &str = "struct Node { int v; operator int() const; };\nstruct Args { const int* order; short key; Node node; };\n\
         using Index = unsigned; typedef Node Id; enum Side { LEFT }; enum class Far { AWAY };\n\
@@ -421,7 +422,8 @@ mod tests {
             let whole = format!("{text}{expression}); }}\n");
             let is_it = |names: &[&str]| {
                 let names = names.iter().map(ToString::to_string).collect();
-                let tree = SyntaxTree::example("a.cu", &whole).beside(names);
+                let tree =
+                    SyntaxTree::example("a.cu", &whole).with_beside(Beside { declared: names, ..Beside::default() });
                 let place = text.len()..text.len() + expression.len();
                 is_number(&tree, tree.root().unwrap().named_descendant_for_byte_range(place.start, place.end).unwrap())
             };

@@ -57,9 +57,7 @@ fn is_assigned_to_number(tree: &SyntaxTree, expression: Node<'_>, parent: Node<'
 /// Whether a program has classes that may keep a reference to what they are made of, or operators that may write their
 /// operands. A copy of an element is then not the element wherever a class may take it.
 pub fn may_keep_references(tree: &SyntaxTree) -> bool {
-    // What a class of another file keeps is not read.
-    ["struct", "class", "union", "operator"].iter().any(|word| tree.is_declared_beside(word))
-        || tree.kept(HasSuchCode::of).0
+    tree.behaviour_beside().may_keep_references || tree.kept(HasSuchCode::of).0
 }
 
 /// Whether a text has such classes or operators itself.

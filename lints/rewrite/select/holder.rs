@@ -166,7 +166,7 @@ impl Holder {
         }
         let is_fit = path.is_whole && self.tree.is_plain(path.node);
         let role = role(&self.tree, path.node).filter(|_| is_fit)?;
-        let type_text = self.type_of(path)?;
+        let type_text = self.type_of(path)?.or_else(|| self.member_type(path, object));
         let tree = &*self.tree;
         let is_of_values =
             type_text.as_deref().is_some_and(|text| is_value_type(tree, text)) || is_number(tree, path.node);
@@ -200,10 +200,33 @@ impl Holder {
         if let Some(count) = self.member_extent(self.tree.slice(field.field(Field::Field)?)) {
             return Some(count);
         }
+        if let Some((_, count)) = self.member_of(path, object).filter(|_| position + 1 == path.steps.len()) {
+            return Some(count.to_string());
+        }
         // `sizeof` avoids spelling the member's extent, whose names may be unknown here.
         let argument = self.tree.slice(subscript.field(Field::Argument)?);
         let is_simple = !argument.contains(['[', '(']);
         is_simple.then(|| format!("sizeof({argument}) / sizeof({argument}[0])"))
+    }
+
+    /// The element type of a member array, and its number of elements, as the compiler's front end has them: the class may be
+    /// that of another file.
+    fn member_of<'o>(&self, path: &Path<'_>, object: &'o StackObject) -> Option<(&'o str, u64)> {
+        let variable = object.variable.as_ref()?;
+        let Some((Step::Index(subscript), before)) = path.steps.split_last() else { return None };
+        let is_member = before.iter().all(|step| matches!(step, Step::Field(_))) && !before.is_empty();
+        let is_own = self.tree.offset_of(&variable.span) == Some(self.declaration.range.0);
+        let (name, member) = self.tree.slice(subscript.field(Field::Argument)?).split_once('.')?;
+        let (_, type_text) = variable.members.iter().find(|(path, _)| path == member)?;
+        let (element, extents) = type_text.split_once('[')?;
+        let count = extents.strip_suffix(']')?.parse().ok()?;
+        (is_member && is_own && name == self.declaration.name).then_some((element.trim(), count))
+    }
+
+    /// The type of an element of a member array, if it can be spelled anywhere.
+    fn member_type(&self, path: &Path<'_>, object: &StackObject) -> Option<String> {
+        let (element, _) = self.member_of(path, object)?;
+        types::is_scalar(element).then(|| element.to_string())
     }
 
     /// `16` for `Array<float, 16>`, if the object has that many elements.

@@ -101,7 +101,7 @@ pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Opt
         }
     }
     let rewrite = Rewrite::new(Applicability::MaybeIncorrect, edits);
-    let rewrite = rewrite.within_kernel(is_within_kernel).keeping_loops(true);
+    let rewrite = rewrite.within_kernel(is_within_kernel).keeping_loops(true).by_statement(true);
     let is_fit = (is_any || !done.is_empty()) && are_apart(&rewrite.edits);
     is_fit.then_some(Selection { rewrite, elements, selects, has_writes })
 }
@@ -259,6 +259,7 @@ mod tests {
             volatility: None,
             initializer: None,
             sharing: Vec::new(),
+            members: Vec::new(),
             bytes: Some(64),
             span: tree.span(declared..declared + name.len())?,
         });

@@ -487,6 +487,7 @@ __device__ int wide(const int *p, int k) { return reinterpret_cast<const int4 *>
             bytes: Some(bytes),
             span: Span::new(&SourceFile::from_text("a.cu", "w"), 0..1),
             sharing: Vec::new(),
+            members: Vec::new(),
         }
     }
 

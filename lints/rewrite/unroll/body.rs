@@ -5,7 +5,9 @@ use cuda_syntax::tree::{enclosing_function, last_name};
 use cuda_syntax::{SyntaxTree, types};
 
 use crate::rewrite::facts::accessed::is_accessed;
-use crate::rewrite::facts::callees::{are_quiet, is_ending};
+use lmem_unit::meeting::is_ending;
+
+use crate::rewrite::facts::callees::are_quiet;
 use crate::rewrite::facts::purity::is_pure;
 
 /// Whether threads synchronize in a loop's body, or ask which threads are active: the result depends on where threads

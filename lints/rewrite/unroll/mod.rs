@@ -155,7 +155,8 @@ impl Unrolled {
         let rewrite = Rewrite::new(Applicability::MachineApplicable, edits)
             .rounds(rounds)
             .within_kernel(loops.iter().all(ForLoop::is_within_kernel))
-            .keeping_loops(keeps_loops);
+            .keeping_loops(keeps_loops)
+            .by_statement(!has_guards);
         Some(Self { rewrite, loops: loops.len(), has_guards, flags })
     }
 }

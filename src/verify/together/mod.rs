@@ -261,6 +261,7 @@ fn join(parts: &[(&Diagnostic, &Suggestion)]) -> Option<Suggestion> {
         all.rounds = all.rounds.max(suggestion.rounds);
         all.threads = all.threads.max(suggestion.threads);
         all.keeps_loops &= suggestion.keeps_loops;
+        all.is_by_statement &= suggestion.is_by_statement;
         all.is_within_kernel &= suggestion.is_within_kernel;
     }
     Some(all)

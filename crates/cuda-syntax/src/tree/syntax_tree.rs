@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -14,7 +14,8 @@ use crate::ast::{Node, Nodes, language};
 use lmem_base::mangling::demangle;
 use lmem_base::source::{SourceFile, Span, normalize};
 use lmem_unit::{
-    Artifacts, CompiledText, CompiledUnit, FrontEnd, MappedText, TokenKind, TranslationUnit, UnitCode, each_token,
+    Artifacts, Behaviour, Beside, CompiledText, CompiledUnit, FrontEnd, MappedText, TokenKind, TranslationUnit,
+    UnitCode, each_token,
 };
 
 use crate::tree::attributes::{blanked, unparsed_attributes};
@@ -39,8 +40,8 @@ pub struct SyntaxTree {
     heads: Vec<Range<usize>>,
     /// The lines of functions that no compiler saw, and neither does the parser.
     skipped: Vec<Range<usize>>,
-    /// The names that the unit's other files declare.
-    beside: BTreeSet<String>,
+    /// What the unit's other files declare, and may do.
+    beside: Beside,
     nodes: Option<Nodes>,
     pub(crate) memory: Memory,
 }
@@ -80,7 +81,7 @@ impl SyntaxTree {
             attributes: Vec::new(),
             heads: Vec::new(),
             skipped: Vec::new(),
-            beside: BTreeSet::new(),
+            beside: Beside::default(),
             nodes: None,
             memory: Memory::default(),
         }
@@ -98,15 +99,20 @@ impl SyntaxTree {
         Self::new(MappedText::from_file(&SourceFile::from_text(name, text)), compiled)
     }
 
-    /// The tree of a file, beside others of a unit that declare these names.
+    /// The tree of a file, beside others of a unit.
     #[must_use]
-    pub fn beside(self, names: BTreeSet<String>) -> Self {
-        Self { beside: names, ..self }
+    pub fn with_beside(self, beside: Beside) -> Self {
+        Self { beside, ..self }
     }
 
     /// Whether another file of the unit declares a name, or has `operator` or `struct` in it.
     pub fn is_declared_beside(&self, name: &str) -> bool {
-        self.beside.contains(name)
+        self.beside.declared.contains(name)
+    }
+
+    /// What the functions and classes of the unit's other files may do.
+    pub fn behaviour_beside(&self) -> &Behaviour {
+        &self.beside.behaviour
     }
 
     /// The compiled form of the text.
@@ -389,8 +395,8 @@ impl<'a> SyntaxTrees<'a> {
 
     fn open(&self, path: &Path) -> Option<SyntaxTree> {
         let of_file = |file: &Arc<SourceFile>| {
-            let beside = self.unit.declared_beside(file);
-            SyntaxTree::new(MappedText::from_file(file), self.unit.file(file)).beside(beside)
+            let beside = self.unit.beside(file);
+            SyntaxTree::new(MappedText::from_file(file), self.unit.file(file)).with_beside(beside)
         };
         match &self.unit.unit.code {
             UnitCode::CudaText { text, options } if is_program(path, self.folder, options.program_name.as_deref()) => {

@@ -59,6 +59,8 @@ pub struct Suggestion {
     pub rounds: Option<u32>,
     /// The edits keep all existing loops: code inside a loop still runs in every iteration.
     pub keeps_loops: bool,
+    /// Each edited statement does by itself what it did: other code, of other builds too, sees no difference.
+    pub is_by_statement: bool,
     /// Threads of the largest launched block, if the edits depend on it.
     pub threads: Option<u32>,
     /// It counts only if no spill is left: the next suggestion goes further.
@@ -78,6 +80,7 @@ impl Suggestion {
             edits,
             rounds: None,
             keeps_loops: false,
+            is_by_statement: false,
             threads: None,
             must_end_spills: false,
             is_within_kernel: false,
@@ -98,6 +101,11 @@ impl Suggestion {
     /// Sets whether the edits keep all existing loops.
     pub fn keeping_loops(self, keeps_loops: bool) -> Self {
         Self { keeps_loops, ..self }
+    }
+
+    /// Sets whether each edited statement does by itself what it did.
+    pub fn by_statement(self, is_by_statement: bool) -> Self {
+        Self { is_by_statement, ..self }
     }
 
     /// Whether a recompilation showed that the suggestion helps.

@@ -35,6 +35,9 @@ pub struct Variable {
     pub span: Span,
     /// Other variables in the same bytes, whose lifetimes do not overlap: for example those of two inlined functions.
     pub sharing: Vec<Sharing>,
+    /// The members of the whole structure, also where only one of them is meant: path and type, where the front end
+    /// reports them.
+    pub members: Vec<(String, String)>,
 }
 
 /// A variable that shares the bytes of another one.
@@ -499,6 +502,7 @@ fn describe(
         bytes: part.bytes,
         span: score.span.clone()?,
         sharing: score.rivals.iter().map(|rival| shared_with(rival, trees)).collect(),
+        members: declaration.members.iter().map(|(path, type_text, _)| (path.clone(), type_text.clone())).collect(),
     })
 }
 

@@ -11,7 +11,9 @@ mod align;
 mod blocks;
 mod declared;
 mod expansion;
+mod functions;
 mod hidden;
+pub mod meeting;
 mod operand;
 mod preprocessed;
 mod skipped;
@@ -32,6 +34,7 @@ use lmem_base::source::normalize;
 pub use self::align::directive_name;
 pub use self::blocks::Blocks;
 pub use self::expansion::{Expansion, MATH, is_unroll_pragma};
+pub use self::functions::{Behaviour, Beside};
 pub use self::hidden::{Hidden, are_heads};
 use self::preprocessed::Line;
 pub use self::string_text::compiled_string;
@@ -55,6 +58,9 @@ pub struct CompiledFile {
     /// The names that it declares, and more.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub declared: BTreeSet<String>,
+    /// What its functions and classes may do.
+    #[serde(default)]
+    pub behaviour: Behaviour,
 }
 
 /// The differences between a text and its compiled form.
@@ -106,17 +112,22 @@ impl AsCompiled {
         read: &dyn Fn(&Path) -> Option<String>,
     ) -> Self {
         let inclusions = preprocessed::inclusions(preprocessed, folder, is_user);
-        let files = inclusions.into_iter().filter_map(|(path, inclusions)| {
+        let of_file =
+            inclusions.values().map(|all| all.iter().flat_map(BTreeMap::values).flat_map(Line::words).collect());
+        let tokens: Vec<Vec<Cow<'_, str>>> = of_file.collect();
+        let behaviour = functions::behaviour(&tokens);
+        let files = inclusions.into_iter().zip(&tokens).zip(behaviour);
+        let files = files.filter_map(|(((path, inclusions), tokens), behaviour)| {
             let text = read(&path)?;
             let mut all = inclusions.iter().map(|inclusion| align::differences(&text, inclusion));
             let first = all.next()?;
             let is_one = all.all(|other| other == first);
-            let tokens = inclusions.iter().flat_map(BTreeMap::values).flat_map(Line::words);
             Some(CompiledFile {
                 path: relative(&path, folder),
                 hash: hash(&text),
                 text: first.filter(|_| is_one).map_or(CompiledText::Unknown, CompiledText::Known),
-                declared: declared::declared(tokens),
+                declared: declared::declared(tokens.iter()),
+                behaviour,
             })
         });
         Self { files: files.collect() }
@@ -131,14 +142,18 @@ impl AsCompiled {
                 hash: hash(text),
                 text: compiled,
                 declared: BTreeSet::new(),
+                behaviour: Behaviour::default(),
             }],
         }
     }
 
-    /// The names that the files beside one declare.
-    pub fn declared_beside(&self, path: &Path, folder: &Path) -> BTreeSet<String> {
-        let others = self.files.iter().filter(|file| normalize(&folder.join(&file.path)) != *path);
-        others.flat_map(|file| file.declared.iter().cloned()).collect()
+    /// What the files beside one declare, and may do.
+    pub fn beside(&self, path: &Path, folder: &Path) -> Beside {
+        let others = || self.files.iter().filter(|file| normalize(&folder.join(&file.path)) != *path);
+        Beside {
+            declared: others().flat_map(|file| file.declared.iter().cloned()).collect(),
+            behaviour: others().fold(Behaviour::default(), |all, file| all.and(&file.behaviour)),
+        }
     }
 
     /// The compiled form of a file with this text, by its absolute path.
