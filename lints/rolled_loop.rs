@@ -58,7 +58,7 @@ use nv_code::dataflow::TripCount;
 use crate::address_escape::is_printed;
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::large_array::{IN_PIECES, exceeds_registers};
-use crate::rewrite::{insertion, memcpy, shared, unroll, untried};
+use crate::rewrite::{bits, insertion, memcpy, shared, unroll, untried};
 
 pub(crate) static LINT: Lint = Lint {
     name: "rolled_loop",
@@ -115,7 +115,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let finding = finding.help(walk.advice(cx, object, found.as_ref(), trip));
     let finding = insertion::suggestions(object).into_iter().fold(finding, |finding, it| finding.suggest(Some(it)));
     let flagged = if matches!(walk, Walk::Loop) { unroll::suggestion_with_flag(object) } else { None };
-    let finding = finding.suggest(suggestion).suggest(flagged);
+    // Where a loop cannot be unrolled, flags need no array.
+    let packed = if matches!(walk, Walk::Loop) { bits::suggestion(object) } else { None };
+    let finding = finding.suggest(suggestion).suggest(flagged).suggest(packed);
     Some(finding.suggest(shared::suggestion(cx, object)).or_untried(|| untried::reason(cx, object)))
 }
 

@@ -1,7 +1,7 @@
 //! Lints, and the facts available to them.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use cuda_syntax::tree::base_name;
 use cuda_syntax::{Launch, Launches, SyntaxTrees};
@@ -101,6 +101,14 @@ impl<'a> LintContext<'a> {
     }
 }
 
+/// The functions of a unit whose blocks may wait for each other.
+pub enum WaitingBlocks {
+    /// Any may.
+    All,
+    /// These may, by their mangled names.
+    Of(BTreeSet<String>),
+}
+
 /// Facts on a unit, for lints.
 pub struct UnitContext<'a> {
     pub unit: &'a TranslationUnit,
@@ -116,7 +124,7 @@ pub struct UnitContext<'a> {
     ptx_text: &'a str,
     ptx: OnceCell<PtxModule>,
     launches: OnceCell<Launches>,
-    residency: OnceCell<bool>,
+    waiting: OnceCell<WaitingBlocks>,
     /// Whether all kernels of a name have internal linkage.
     internal_kernels: OnceCell<HashMap<String, bool>>,
     pub(crate) reentries: KnownReentries,
@@ -133,7 +141,7 @@ impl<'a> UnitContext<'a> {
         register_flag: Option<(u32, String)>,
     ) -> Self {
         let (compiled, ptx_text) = (artifacts.compiled_unit(unit), artifacts.ptx.as_str());
-        let (ptx, launches, residency) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        let (ptx, launches, waiting) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
         let (reentries, callers) = (KnownReentries::default(), KnownCallers::default());
         Self {
             unit,
@@ -145,7 +153,7 @@ impl<'a> UnitContext<'a> {
             ptx_text,
             ptx,
             launches,
-            residency,
+            waiting,
             internal_kernels: OnceCell::new(),
             reentries,
             callers,
@@ -158,7 +166,8 @@ impl<'a> UnitContext<'a> {
         self.ptx().function(mangled)
     }
 
-    fn ptx(&self) -> &PtxModule {
+    /// The unit's PTX.
+    pub fn ptx(&self) -> &PtxModule {
         if !self.facts.ptx.functions.is_empty() {
             return &self.facts.ptx;
         }
@@ -208,10 +217,10 @@ impl<'a> UnitContext<'a> {
         self.ptx_text
     }
 
-    /// Whether the unit has kernels whose blocks wait for each other, as `find` says. Each finding asks, and the answer takes a look at
-    /// all of the PTX.
-    pub fn has_waiting_blocks(&self, find: impl FnOnce() -> bool) -> bool {
-        *self.residency.get_or_init(find)
+    /// The functions whose blocks may wait for each other, as `find` says. Each finding asks, and the answer takes a look at all of
+    /// the PTX.
+    pub fn waiting_blocks(&self, find: impl FnOnce() -> WaitingBlocks) -> &WaitingBlocks {
+        self.waiting.get_or_init(find)
     }
 
     pub fn launches(&self) -> &Launches {

@@ -16,4 +16,4 @@ pub use claim::{Circumstances, Claim, instance};
 pub use finding::Finding;
 pub(crate) use finding::{accesses, describe, in_local_memory, in_loop, line_of, object_finding, origin};
 pub use levels::Levels;
-pub use lint::{BudgetedKernel, BudgetedLimit, Check, KernelFigures, Lint, LintContext, UnitContext};
+pub use lint::{BudgetedKernel, BudgetedLimit, Check, KernelFigures, Lint, LintContext, UnitContext, WaitingBlocks};

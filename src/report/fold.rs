@@ -5,7 +5,9 @@ use std::cmp::Reverse;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use lmem_base::diagnostic::{Code, Diagnostic, Evidence, KernelInstance, ResourceUsage, Severity};
+use lmem_base::diagnostic::{
+    Code, Diagnostic, Evidence, KernelInstance, Label, ResourceUsage, Severity, Uniformity,
+};
 use lmem_base::gpu::Arch;
 use lmem_base::source::Span;
 use lmem_base::words::{MAX_LABEL, object_label};
@@ -54,6 +56,9 @@ fn say_whose(diagnostic: &mut Diagnostic) {
 fn worst_of(kernels: &[KernelInstance]) -> Option<&KernelInstance> {
     kernels.iter().max_by_key(|kernel| (kernel.bytes, kernel.loads + kernel.stores, Reverse(Arch::of(&kernel.arch))))
 }
+
+/// How labels of indices begin that are the same in all threads of a warp.
+const UNIFORM: &str = "uniform, ";
 
 /// The share of a kernel's time, in thousandths, that local memory is assumed to take where nothing was executed: the
 /// median of 73 unseen pairs.
@@ -151,8 +156,12 @@ fn fold_with(diagnostics: Vec<Diagnostic>, twice: Twice) -> Vec<Diagnostic> {
 fn fold_group(mut group: Vec<Diagnostic>, twice: Twice) -> Option<Diagnostic> {
     group.sort_by_cached_key(|diagnostic| {
         let evidence = diagnostic.evidence.clone().unwrap_or_default();
-        (Reverse(evidence.bytes), Reverse(evidence.score()), diagnostic.message.clone(), evidence.kernels)
+        // What one instance knows to be uniform, another may not.
+        let is_uniform = evidence.uniformity == Some(Uniformity::Uniform);
+        let cost = (Reverse(evidence.bytes), is_uniform, Reverse(evidence.score()));
+        (cost, diagnostic.message.clone(), evidence.kernels)
     });
+    unsay_uniform(&mut group);
     let kernels = fold_kernels(&mut group, twice);
     let mut members = group.into_iter();
     let mut worst = members.next()?;
@@ -184,6 +193,25 @@ fn fold_group(mut group: Vec<Diagnostic>, twice: Twice) -> Option<Diagnostic> {
         evidence.kernels = kernels;
     }
     Some(worst)
+}
+
+/// Has the first of a group call no index uniform that another has in the same place without that word.
+fn unsay_uniform(group: &mut [Diagnostic]) {
+    let Some((worst, others)) = group.split_first_mut() else { return };
+    let is_open = |label: &Label| {
+        let same = others.iter().flat_map(|other| &other.secondary).filter(|other| other.span == label.span);
+        same.into_iter().any(|other| !other.text.starts_with(UNIFORM))
+    };
+    for label in &mut worst.secondary {
+        if label.text.starts_with(UNIFORM) && is_open(label) {
+            label.text = label.text[UNIFORM.len()..].to_string();
+        }
+    }
+    let uniformity = |diagnostic: &Diagnostic| diagnostic.evidence.as_ref().and_then(|evidence| evidence.uniformity);
+    let is_uniform = uniformity(worst) == Some(Uniformity::Uniform);
+    if is_uniform && others.iter().any(|other| other.evidence.is_some() && uniformity(other) != Some(Uniformity::Uniform)) {
+        worst.evidence.iter_mut().for_each(|evidence| evidence.uniformity = None);
+    }
 }
 
 /// Collects the kernels of all members, each once, in order of their names.
@@ -248,6 +276,34 @@ mod tests {
         assert_eq!((evidence.bytes, evidence.loads, evidence.kernels.len()), (128, 32, 3));
         assert_eq!(one.secondary, samples::variable().secondary);
         assert_eq!(one.help.len(), 1);
+    }
+
+    #[test]
+    fn what_one_instance_knows_is_said_of_no_other() {
+        let instance = |elements: u64, uniformity: Option<Uniformity>| {
+            let mut found = samples::instance(elements, "sm_80");
+            found.evidence.as_mut().unwrap().uniformity = uniformity;
+            let text = &mut found.secondary[0].text;
+            *text = match uniformity {
+                Some(Uniformity::Uniform) => text.replace("divergent, ", "uniform, "),
+                Some(Uniformity::PerThread) => text.clone(),
+                None => text.replace("divergent, ", ""),
+            };
+            found
+        };
+        let said = |all: Vec<Diagnostic>| {
+            let folded = fold(all);
+            let [one] = folded.as_slice() else { panic!("{folded:?}") };
+            (one.secondary[0].text.clone(), one.evidence.as_ref().unwrap().uniformity)
+        };
+        let uniform = Some(Uniformity::Uniform);
+        let text = "loaded from memory (loop at line 4)".to_string();
+        assert_eq!(said(vec![instance(32, uniform), instance(8, None)]), (text.clone(), None));
+        assert_eq!(said(vec![instance(8, uniform), instance(32, None)]), (text.clone(), None));
+        assert_eq!(said(vec![instance(8, uniform), instance(32, uniform)]), (format!("uniform, {text}"), uniform));
+        let differs = Some(Uniformity::PerThread);
+        assert_eq!(said(vec![instance(32, differs), instance(8, uniform)]), (format!("divergent, {text}"), differs));
+        assert_eq!(said(vec![instance(32, uniform), instance(8, differs)]).0, text);
     }
 
     #[test]

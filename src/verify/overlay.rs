@@ -161,12 +161,20 @@ impl<'a> Overlay<'a> {
     }
 
     /// Maps paths below the root to the mirror. A mirrored file may include files from outside the root; they are
-    /// searched relative to its original folder, after all other folders.
+    /// searched relative to its original folder, after all other folders, the system's too: a project may have a `time.h`.
     fn mirrored_flags(&self, flags: &NvccFlags, mirror: &Path, folders: BTreeSet<PathBuf>) -> NvccFlags {
         let mut arguments: Vec<String> =
             flags.arguments.iter().map(|argument| mirrored(argument, self.root, mirror)).collect();
-        arguments.extend(folders.iter().map(|folder| format!("-I{}", folder.display())));
+        arguments.extend(folders.iter().map(|folder| searched_last(&folder.to_string_lossy())));
         NvccFlags { arguments, ..flags.clone() }
+    }
+}
+
+/// The flag that has a folder searched for headers after all others. nvcc takes no name with a comma for its host compiler.
+fn searched_last(folder: &str) -> String {
+    match folder.contains(',') {
+        true => format!("-I{folder}"),
+        false => format!("-Xcompiler=-idirafter,{folder}"),
     }
 }
 

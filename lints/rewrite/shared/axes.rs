@@ -22,7 +22,12 @@ pub fn axes(cx: &LintContext<'_>, is_of_kernel: bool) -> usize {
 pub fn shows_one_axis(cx: &LintContext<'_>) -> bool {
     let launches = cx.unit.launches();
     let is_launched = launches.all(&cx.frame.name).is_some() && launches.axes(&cx.frame.name) == Some(1);
-    is_launched && cx.unit.function(&cx.frame.mangled).is_some_and(asks_for_one_axis)
+    is_launched && asks_for_first_axis(cx)
+}
+
+/// Whether a kernel asks for no index and no size of a block but those of the first axis.
+pub fn asks_for_first_axis(cx: &LintContext<'_>) -> bool {
+    cx.unit.function(&cx.frame.mangled).is_some_and(asks_for_one_axis)
 }
 
 fn asks_for_one_axis(function: &PtxFunction) -> bool {

@@ -23,7 +23,7 @@ use lmem_base::source::Span;
 use lmem_base::words::bytes;
 use lmem_frame::{Address, EscapeKind, StackObject};
 
-use self::axes::{axes, shows_one_axis};
+use self::axes::{asks_for_first_axis, axes, shows_one_axis};
 pub use self::block::place_of;
 use self::block::{Block, Origin, USUAL_THREADS};
 use self::declaration::{BlockThreads, PrivateVariable, private_variable};
@@ -198,10 +198,16 @@ fn takes_residents(cx: &LintContext<'_>, size: u64, threads: u32) -> bool {
     blocks.saturating_mul(size + cx.frame.usage.shared + gpu.reserved_shared) > gpu.shared
 }
 
-/// What the launches that the file shows have in common, if one thread of a block alone uses the variable in all launches that the file shows. Another
-/// file may launch blocks of more dimensions.
+/// What must hold for all launches, if one thread of a block alone uses the variable in all launches that the file shows.
+/// Another file may launch blocks of more dimensions.
 fn shows_one_thread(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<String> {
     let launches = cx.unit.launches();
+    // Where the file does not show all launches, a kernel that asks for one axis is mostly launched with one.
+    let is_of_first = || variable.is_of_kernel && variable.is_of_one_thread(1) && asks_for_first_axis(cx);
+    let is_open = launches.axes(&cx.frame.name).is_none_or(|axes| axes == 1) && launches.all(&cx.frame.name).is_none();
+    if is_open && is_of_first() {
+        return Some("holds for one-dimensional blocks".to_string());
+    }
     let axes = launches.axes(&cx.frame.name).filter(|_| launches.all(&cx.frame.name).is_some())?;
     let launch = cx.unit.launch(cx.frame)?;
     let blocks = ["one-dimensional blocks", "blocks of two dimensions", "blocks"].get(axes.checked_sub(1)?)?;

@@ -3,26 +3,25 @@
 //! Threads of a cooperative launch wait for all blocks of the grid, those of a cluster for its blocks. Such a launch
 //! fails if the blocks do not fit, and with more shared memory fewer do.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use lmem_unit::{TranslationUnit, UnitCode};
+use nv_code::{PtxFunction, PtxModule};
 
-use crate::framework::LintContext;
+use crate::framework::{LintContext, WaitingBlocks};
 
-/// What such kernels and their launches mention, in C++ and in Rust.
-const WORDS: [&str; 13] = [
-    "this_grid",
-    "grid_group",
-    "multi_grid",
+/// What their launches mention, in C++ and in Rust. Which kernel is meant, words do not tell.
+const WORDS: [&str; 6] = [
     "LaunchCooperative",
     "AttributeCooperative",
     "ATTRIBUTE_COOPERATIVE",
     "launch_cooperative",
-    "this_cluster",
-    "cluster_group",
-    "cluster_dim",
     "ClusterDim",
     "CLUSTER_DIM",
-    "barrier.cluster",
 ];
+
+/// A field of a launch's configuration, and the attribute of a kernel that has it in its name; that is seen in the PTX.
+const CLUSTER: (&str, &str) = ("cluster_dim", "__cluster_dims__");
 
 /// What the PTX of such kernels has, wherever in the headers the call stands: the grid's barrier, ranks in a cluster,
 /// pauses while waiting.
@@ -43,10 +42,53 @@ const PTX_WORDS: [&str; 9] = [
 const FENCES: [&str; 3] = ["membar.gl", "membar.sys", "fence."];
 const QUESTIONS: [&str; 3] = ["atom.", "ld.volatile", "ld.relaxed"];
 
-/// Whether the unit's text, its PTX, or the Rust file that compiles or launches it speaks of blocks that wait for each
-/// other.
+/// Whether the blocks of a kernel may wait for each other: its PTX, or that of a function that it may call, has what such
+/// code has, or a launch of the unit's text, or of the Rust file that compiles or launches it, asks for that.
 pub fn must_be_resident(cx: &LintContext<'_>) -> bool {
-    cx.unit.has_waiting_blocks(|| waits(cx.unit.ptx_text()) || texts(cx.unit.unit).into_iter().any(mentions))
+    let waiting = cx.unit.waiting_blocks(|| match texts(cx.unit.unit).into_iter().any(mentions) {
+        true => WaitingBlocks::All,
+        false => waiting(cx.unit.ptx(), cx.unit.ptx_text()),
+    });
+    match waiting {
+        WaitingBlocks::All => true,
+        WaitingBlocks::Of(functions) => functions.contains(&cx.frame.mangled),
+    }
+}
+
+/// The functions that wait, or may call one that does. All do where one may call any.
+fn waiting(module: &PtxModule, text: &str) -> WaitingBlocks {
+    if !waits(text) {
+        return WaitingBlocks::Of(BTreeSet::new());
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    let body = |function: &PtxFunction| {
+        let range = function.lines.clone()?;
+        let first = usize::try_from(*range.start()).ok()?.checked_sub(1)?;
+        Some(lines.get(first..usize::try_from(*range.end()).ok()?)?.join("\n"))
+    };
+    let bodies: Option<BTreeMap<&str, String>> =
+        module.functions.iter().map(|function| Some((&*function.name, body(function)?))).collect();
+    let Some(bodies) = bodies.filter(|all| !all.is_empty()) else { return WaitingBlocks::All };
+    let mut users: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut found: BTreeSet<String> = BTreeSet::new();
+    let mut fresh: Vec<&str> = Vec::new();
+    for (name, body) in &bodies {
+        // An indirect call may reach any function.
+        if waits(body) || body.contains(".callprototype") || body.contains(".calltargets") {
+            fresh.push(name);
+        }
+        // Names of PTX may have `$` in them.
+        let words = body.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '%')));
+        for used in words.filter(|word| word != name && bodies.contains_key(word)) {
+            users.entry(used).or_default().push(name);
+        }
+    }
+    while let Some(name) = fresh.pop() {
+        if found.insert(name.to_string()) {
+            fresh.extend(users.get(name).into_iter().flatten());
+        }
+    }
+    WaitingBlocks::Of(found)
 }
 
 fn waits(ptx: &str) -> bool {
@@ -64,7 +106,8 @@ fn texts(unit: &TranslationUnit) -> Vec<&str> {
 }
 
 fn mentions(text: &str) -> bool {
-    WORDS.iter().any(|word| text.contains(word))
+    let (field, attribute) = CLUSTER;
+    WORDS.iter().any(|word| text.contains(word)) || text.matches(field).count() > text.matches(attribute).count()
 }
 
 #[cfg(test)]
@@ -74,16 +117,15 @@ mod tests {
     #[test]
     fn blocks_that_wait_for_each_other_are_known_by_their_words() {
         for text in [
-            "cg::grid_group grid = cg::this_grid(); grid.sync();",
             "cudaLaunchCooperativeKernel((void*)k, blocks, 128, arguments);",
             "attribute.id = cudaLaunchAttributeCooperative;",
             "attribute.id = cudaLaunchAttributeClusterDimension;",
             "unsafe { builder.launch_cooperative(config) }",
-            "__global__ void __cluster_dims__(2, 1, 1) k()",
-            "cg::this_cluster().sync();",
+            "LaunchConfig { grid_dim, block_dim, cluster_dim: (2, 1, 1) }",
         ] {
             assert!(mentions(text), "{text}");
         }
+        assert!(!mentions("__global__ void __cluster_dims__(2, 1, 1) k()"));
         assert!(!mentions(
             "auto tile = cooperative_groups::tiled_partition<32>(cooperative_groups::this_thread_block());"
         ));
@@ -100,5 +142,21 @@ mod tests {
             assert!(waits(ptx), "{ptx}");
         }
         assert!(!waits("atom.global.add.u32 %r1, [%rd1], 1;\nbar.sync 0;"));
+    }
+
+    #[test]
+    fn other_kernels_of_the_unit_do_not_wait() {
+        let function = |head: &str, body: &str| format!("{head}\n{{\n{body}\nret;\n}}\n");
+        let text = [
+            ".version 8.0\n.target sm_80\n.address_size 64\n".to_string(),
+            function(".func wait()", "membar.gl;\natom.global.add.u32 %r1, [%rd1], 1;"),
+            function(".visible .entry alone()", "bar.sync 0;"),
+            function(".visible .entry waiting()", "call.uni wait, ();"),
+            function(".visible .entry indirect()", "call %rd1, (), p;\np : .callprototype _ ();"),
+        ]
+        .concat();
+        let module = PtxModule::parse(&text).unwrap();
+        let WaitingBlocks::Of(found) = waiting(&module, &text) else { panic!("all") };
+        assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), ["indirect", "wait", "waiting"]);
     }
 }

@@ -98,9 +98,14 @@ impl CompiledText {
         let is_own = |name: &str| declared.get_or_init(|| declared_in(text)).contains(name);
         for (place, compiled) in self.joined(text, range).ok_or_else(unknown)? {
             let is_inside = range.start <= place.start && place.end <= range.end;
-            let own = text.get(place.clone()).filter(|_| is_inside).ok_or_else(|| place.clone())?;
-            if super::Expansion::of(own, compiled).is_faithful() {
+            let own = text.get(place.clone()).ok_or_else(|| place.clone())?;
+            let expansion = super::Expansion::of(own, compiled);
+            // Attributes beside each other are one difference: `__global__ __launch_bounds__(128)`.
+            if expansion == super::Expansion::Attribute || (is_inside && expansion.is_faithful()) {
                 continue;
+            }
+            if !is_inside {
+                return Err(place);
             }
             let surroundings = surroundings.get_or_init(|| Surroundings::new(all, range.start));
             let hide = |own: [&'t str; 2], operand, shows_arguments| Hidden {
