@@ -47,14 +47,14 @@ pub(crate) static LINT: Lint = Lint {
 /// What the reduction of a `double` keeps in local memory; that of a `float` needs less.
 const DOUBLE_BYTES: u64 = 40;
 
-fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let function = object.math_function().filter(|_| matches!(object.kind, StackObjectKind::Variable))?;
     let name = function.name.as_ref().map_or("a trigonometric function".to_string(), |name| format!("`{name}`"));
     let message = format!("slow path of {name} needs {} of local memory", bytes(object.bytes));
     let finding = object_finding(object, object.guilty(), message)
         .primary(function.span.as_ref(), "argument reduction for large arguments")
         .note("used for large arguments only; every thread has the frame");
-    let others = object.other_math_calls(&function);
+    let others = object.other_math_calls(&function, &cx.frame.mangled);
     let finding = match others.as_slice() {
         [] => finding,
         [(other, span), more @ ..] => {

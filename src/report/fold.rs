@@ -5,9 +5,7 @@ use std::cmp::Reverse;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use lmem_base::diagnostic::{
-    Code, Diagnostic, Evidence, KernelInstance, Label, ResourceUsage, Severity, Uniformity,
-};
+use lmem_base::diagnostic::{Code, Diagnostic, Evidence, KernelInstance, Label, ResourceUsage, Severity, Uniformity};
 use lmem_base::gpu::Arch;
 use lmem_base::source::Span;
 use lmem_base::words::{MAX_LABEL, object_label};
@@ -209,7 +207,9 @@ fn unsay_uniform(group: &mut [Diagnostic]) {
     }
     let uniformity = |diagnostic: &Diagnostic| diagnostic.evidence.as_ref().and_then(|evidence| evidence.uniformity);
     let is_uniform = uniformity(worst) == Some(Uniformity::Uniform);
-    if is_uniform && others.iter().any(|other| other.evidence.is_some() && uniformity(other) != Some(Uniformity::Uniform)) {
+    if is_uniform
+        && others.iter().any(|other| other.evidence.is_some() && uniformity(other) != Some(Uniformity::Uniform))
+    {
         worst.evidence.iter_mut().for_each(|evidence| evidence.uniformity = None);
     }
 }

@@ -10,11 +10,12 @@ use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
 use nv_code::dataflow::callee;
 use nv_code::{AccessKind, UnitFacts};
+use ptx_syntax::Instruction;
 
 use crate::access::{Access, Address};
 use crate::calls;
 use crate::frame::{FrameObject, MathFunction, PassedTo};
-use crate::place::Place;
+use crate::place::{Place, innermost};
 use crate::reentry::{self, KnownReentries, Reentry};
 use crate::reinterpret::{self, Reinterpretation};
 use crate::slow_path::has_slow_path;
@@ -99,11 +100,32 @@ impl<'a> StackObject<'a> {
         if self.shares_library { self.math_calls() } else { Vec::new() }
     }
 
-    /// The other calls of math functions that use the same memory.
-    pub fn other_math_calls(&self, main: &MathFunction) -> Vec<(String, Span)> {
+    /// The other calls of math functions that use the same memory: by their accesses, and where a function that was not
+    /// inlined has it, by the calls of that in `kernel`, a mangled name.
+    pub fn other_math_calls(&self, main: &MathFunction, kernel: &str) -> Vec<(String, Span)> {
         let mut found = self.math_calls();
+        found.extend(self.calls_of_owner(kernel));
+        found.sort_by_key(|(_, span)| (span.file.path.clone(), span.range().start));
+        found.dedup();
         found.retain(|(_, span)| Some(span) != main.span.as_ref());
         found
+    }
+
+    fn calls_of_owner(&self, kernel: &str) -> Vec<(String, Span)> {
+        let Some((owner, function)) = self.function.as_deref().zip(self.facts.ptx.function(kernel)) else {
+            return Vec::new();
+        };
+        let is_owner = |instruction: &&Instruction| callee(instruction).is_some_and(|name| demangle(name) == owner);
+        let calls = function.instructions.iter().filter(is_owner);
+        let places = calls.filter_map(|call| innermost(self.trees, &self.facts.ptx, function, call.location));
+        let named = places.flat_map(|place| {
+            let tree = place.tree(self.trees);
+            slow_calls(tree, &place)
+                .into_iter()
+                .filter_map(|(name, range)| Some((name, tree.span(range)?)))
+                .collect::<Vec<_>>()
+        });
+        named.collect()
     }
 
     fn math_calls(&self) -> Vec<(String, Span)> {

@@ -63,6 +63,20 @@ impl SyntaxTree {
                 let arguments = vec![node.field(Field::Right)?.byte_range()];
                 Some(CallSyntax { range, object: Some(object), arguments })
             }
+            // A constructor: `Vec r(other)`, `Vec r{x, y}` or `Vec r = other`.
+            Kind::InitDeclarator => {
+                let type_node = node.parent()?.field(Field::Type)?;
+                let value = node.field(Field::Value)?;
+                let is_plain = node.field(Field::Declarator)?.kind() == Kind::Identifier;
+                let arguments = match value.kind() {
+                    Kind::ArgumentList | Kind::InitializerList => {
+                        value.children().filter(Node::is_named).map(|argument| argument.byte_range()).collect()
+                    }
+                    _ => vec![value.byte_range()],
+                };
+                let is_called = is_plain && base_name(self.slice(type_node)) == base;
+                is_called.then_some(CallSyntax { range, object: None, arguments })
+            }
             Kind::UnaryExpression | Kind::PointerExpression if self.is_operator(node, base) => {
                 let object = node.field(Field::Argument)?.byte_range();
                 Some(CallSyntax { range, object: Some(object), arguments: Vec::new() })

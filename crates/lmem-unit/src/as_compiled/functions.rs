@@ -42,6 +42,10 @@ const NO_CALLS: [&str; 28] = [
     "requires",
 ];
 
+/// Words before a name that is used, not declared.
+const BEFORE_CALLS: [&str; 12] =
+    ["return", "case", "else", "goto", "new", "delete", "throw", "do", "not", "and", "or", "sizeof"];
+
 /// Further functions of the toolkit that take values and return one; their `float` variants end in `f`.
 const VALUES: [&str; 14] = [
     "abs", "cospi", "fabs", "fdividef", "fma", "fmax", "fmin", "isfinite", "isinf", "isnan", "max", "min", "sinpi",
@@ -259,7 +263,10 @@ impl<'t> File<'t> {
             if !is_name(word) {
                 continue;
             }
-            let is_call = self.token(at + 1) == "(" && !members.contains(&at);
+            // `V3 sum(a)` declares a variable; what its type's constructor does, the type's name tells.
+            let before = self.token(at - 1);
+            let is_declared = is_name(before) && !BEFORE_CALLS.contains(&before);
+            let is_call = self.token(at + 1) == "(" && !is_declared && !members.contains(&at);
             function.is_loud |= is_call && variables.contains(word);
             function.is_loud |= match word {
                 "throw" | "goto" => true,
@@ -458,6 +465,7 @@ mod tests {
             "__device__ float near(const float* p) { if (p[0] > 1) return fmaxf(sqrtf(p[0]), __ldg(p)); return inner(p); } __device__ float inner(const float* p) { return *p; }",
             "struct V { float x; __device__ V(float x) : x(x) {} __device__ V operator+(const V& o) const { return V(x + o.x); } }; __device__ float near(V v) { return (v + v).x; }",
             "__attribute__((device)) inline float3 operator*(float a, const float3& b) { return make_float3(a * b.x, a * b.y, a * b.z); } __device__ float near() { return 0; }",
+            "struct V { float x; __device__ V(float x) : x(x) {} }; __device__ float near(float a) { V sum(a); return sum.x; }",
             "template <class T> __device__ T near(T x) { asm(\"mov.b32 %0, %0;\" : \"+r\"(x)); return static_cast<T>(x); }",
         ] {
             let found = &of(&[text])[0];
@@ -470,6 +478,7 @@ mod tests {
             "__device__ float near(float x) { return elsewhere(x); }",
             "__device__ float near(float x) { asm volatile(\"exit;\"); return x; }",
             "struct V { float x; __device__ V(float x) : x(x) { if (x > 2) __trap(); } }; __device__ float near(V v) { return V(3).x; }",
+            "struct V { float x; __device__ V(float x) : x(x) { __trap(); } }; __device__ float near(float a) { V sum(a); return sum.x; }",
             "__device__ float near(float x) { return 1; } __device__ float near(int x) { return __shfl_sync(~0u, x, 0); }",
             "__device__ float near(float x) { return 1; } }",
             "__device__ float half(float x) { return 1; } template <class F> __device__ float near(F half) { return half(1); }",

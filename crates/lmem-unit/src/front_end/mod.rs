@@ -166,12 +166,13 @@ impl Reader {
             "enum" if line.contains('{') => self.types.define_enum(line),
             _ if line.starts_with(LOCAL) => self.initialization(line),
             _ if line.contains(LOCAL) => self.local(line),
-            _ if line.contains(TEMPORARY) => self.temporary(line.trim_start_matches(['{', ' '])),
-            // `static`, `__launch_bounds__(256)` and other attributes may stand before these words.
+            // `static`, `__launch_bounds__(256)` and other attributes may stand before these words,
+            // and a function that returns a class has a temporary as its first parameter.
             _ if !line.ends_with(';') && (line.contains("__global__") || line.contains("___device__")) => {
                 self.function = called(line);
                 self.temporaries.clear();
             }
+            _ if line.contains(TEMPORARY) => self.temporary(line.trim_start_matches(['{', ' '])),
             _ => {}
         }
     }
@@ -455,6 +456,15 @@ __cuda_local_var_36678_22_non_const_q = (_Z4passRK5Eight((((const struct Eight *
             let front_end = FrontEnd::parse(&TEXT.replace(kernel, head));
             assert_eq!(front_end.functions, FrontEnd::parse(TEXT).functions, "{head}");
         }
+    }
+
+    #[test]
+    fn functions_that_return_a_class_have_variables() {
+        let text = "struct V3 {\nfloat x;\nfloat y;};\n# 8 \"t.cu\"\n___device__(static  __no_sc__) __inline__ void _ZmlRK2V3f( struct V3 *__T0, \n\
+                    const struct V3 *l, \nfloat f){\n# 9 \"t.cu\"\n{\n struct V3 __cuda_local_var_36679_74_non_const_r;\n}}\n";
+        let front_end = FrontEnd::parse(text);
+        let [found] = front_end.of("_ZmlRK2V3f") else { panic!("{front_end:?}") };
+        assert_eq!((found.name.as_str(), found.bytes), ("r", Some(8)));
     }
 
     #[test]
