@@ -71,7 +71,8 @@ fn prepare<'f>(fixed: &'f FixedFile, root: &Path) -> Result<Prepared<'f>, WriteE
     }
     let parent = path.parent().unwrap_or(&root);
     let folder = HeldFolder::open(&root, parent).map_err(io)?;
-    let way = folder.way().join(path.file_name().unwrap_or_default());
+    let file_name = path.file_name().unwrap_or_default();
+    let way = folder.way().join(file_name);
     let found = fs_err::symlink_metadata(&way).map_err(io)?;
     if !found.is_file() {
         return Err(WriteError::Changed(name()));
@@ -83,7 +84,9 @@ fn prepare<'f>(fixed: &'f FixedFile, root: &Path) -> Result<Prepared<'f>, WriteE
     file.as_file().write_all(fixed.text.as_bytes()).map_err(io)?;
     file.take_after(&way, &found).map_err(io)?;
     file.as_file().sync_all().map_err(io)?;
-    if fs_err::read(&way).map_err(io)? != fixed.file.text().as_bytes() {
+    // Anything may have taken the file's place by now.
+    let text = fixed.file.text().as_bytes();
+    if folder.read(file_name, text.len() as u64).map_err(io)?.as_deref() != Some(text) {
         return Err(WriteError::Changed(name()));
     }
     Ok(Prepared { fixed, way, file, has_twin: found.nlink() > 1, _folder: folder })

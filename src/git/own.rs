@@ -55,6 +55,10 @@ pub fn check(top: &Path) -> Result<(), String> {
         return Err(format!("`.git` leads to `{}`, which is the repository of another folder", repository.display()));
     }
     let common = common(&repository);
+    // git takes history and files from wherever that leads: of a worktree, to the repository that has the worktree.
+    if common != repository && repository.parent() != Some(&*common.join("worktrees")) {
+        return Err(format!("`commondir` leads to `{}`, which is the repository of another folder", common.display()));
+    }
     let is_inside = |path: &Path| std::fs::canonicalize(path).is_ok_and(|path| path.starts_with(&common));
     match FOLDERS.iter().find(|name| common.join(name).exists() && !is_inside(&common.join(name))) {
         Some(name) => Err(format!("`{name}` of the repository leads to another one")),
@@ -125,13 +129,11 @@ fn back(repository: &Path) -> Vec<PathBuf> {
     worktree.into_iter().chain(named.map(|path| repository.join(path.trim().trim_matches('"')))).collect()
 }
 
-/// The repository that a worktree shares objects with.
+/// The repository that a worktree shares objects with; [`check`] sees whether it has that worktree.
 pub(super) fn common(repository: &Path) -> PathBuf {
     let text =
         places::read(&repository.join("commondir"), MAX_BYTES).ok().and_then(|text| String::from_utf8(text).ok());
-    // That of a folder in the tree could name any.
-    let is_worktree = repository.join("gitdir").is_file();
-    let named = text.filter(|_| is_worktree).map(|text| repository.join(text.trim()));
+    let named = text.map(|text| repository.join(text.trim()));
     named.and_then(|path| std::fs::canonicalize(path).ok()).unwrap_or_else(|| repository.to_path_buf())
 }
 
@@ -189,6 +191,29 @@ mod tests {
         fs_err::remove_dir_all(named.join("objects")).unwrap();
         fs_err::os::unix::fs::symlink(private.join(".git/objects"), named.join("objects")).unwrap();
         assert!(check(&tree).unwrap_err().contains("`objects`"));
+    }
+
+    #[test]
+    fn history_is_that_of_the_tree_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (private, tree) = (folder.path().join("private"), folder.path().join("tree"));
+        repository(&private);
+        repository(&tree);
+        let named = tree.join(".git");
+        for to in [private.join(".git").display().to_string(), "../../private/.git".to_string()] {
+            fs_err::write(named.join("commondir"), &to).unwrap();
+            assert!(check(&tree).unwrap_err().contains("another folder"), "{to}");
+            // As if it were a worktree's.
+            fs_err::write(named.join("gitdir"), named.display().to_string()).unwrap();
+            assert!(check(&tree).unwrap_err().contains("another folder"), "{to}");
+            fs_err::remove_file(named.join("gitdir")).unwrap();
+        }
+        // A file that names a folder of the tree, which names the other repository.
+        fs_err::rename(&named, tree.join("moved")).unwrap();
+        fs_err::write(&named, "gitdir: moved\n").unwrap();
+        assert!(check(&tree).unwrap_err().contains("another folder"));
+        fs_err::remove_file(tree.join("moved/commondir")).unwrap();
+        assert_eq!(check(&tree), Ok(()));
     }
 
     #[test]

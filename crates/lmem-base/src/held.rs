@@ -4,11 +4,13 @@
 //! following links, step by step, and files in it are named by way of what is open.
 
 use std::ffi::OsStr;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags};
+use rustix::io::Errno;
 
 /// Where the system shows what this process has open.
 const OPEN: &str = "/proc/self/fd";
@@ -53,7 +55,7 @@ impl HeldFolder {
         let mut held = self;
         for part in below.components() {
             match rustix::fs::mkdirat(&held.folder, part.as_os_str(), Mode::from_bits_truncate(0o777)) {
-                Err(error) if error != rustix::io::Errno::EXIST => return Err(error.into()),
+                Err(error) if error != Errno::EXIST => return Err(error.into()),
                 _ => held = held.step(part.as_os_str())?,
             }
         }
@@ -63,6 +65,27 @@ impl HeldFolder {
     fn step(self, name: &OsStr) -> io::Result<Self> {
         let folder = rustix::fs::openat(&self.folder, name, FLAGS, Mode::empty())?;
         Ok(Self { folder, path: self.path.join(name) })
+    }
+
+    /// The content of a regular file in it of at most `limit` bytes; `None` if something else has the name by now, or more is
+    /// in it. Nothing is waited for.
+    ///
+    /// # Errors
+    /// The file cannot be opened or read.
+    pub fn read(&self, name: &OsStr, limit: u64) -> io::Result<Option<Vec<u8>>> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = match rustix::fs::openat(&self.folder, name, flags, Mode::empty()) {
+            // A link, a socket or a device without a driver.
+            Err(Errno::LOOP | Errno::NXIO | Errno::NODEV) => return Ok(None),
+            file => File::from(file?),
+        };
+        let metadata = file.metadata()?;
+        if !metadata.is_file() || metadata.len() > limit {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+        Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= limit))
     }
 
     /// The path by which it was opened.
@@ -80,6 +103,25 @@ impl HeldFolder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_but_a_file_of_its_size_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs_err::canonicalize(folder.path()).unwrap();
+        let held = HeldFolder::at(&root).unwrap();
+        fs_err::write(root.join("file"), "four").unwrap();
+        std::os::unix::fs::symlink("file", root.join("link")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", root.join("zero")).unwrap();
+        rustix::fs::mkfifoat(CWD, root.join("pipe"), Mode::from_bits_truncate(0o600)).unwrap();
+        File::create(root.join("sparse")).unwrap().set_len(20 << 30).unwrap();
+        let read = |name: &str| held.read(OsStr::new(name), 4).unwrap();
+        assert_eq!(read("file").as_deref(), Some(&b"four"[..]));
+        assert_eq!(held.read(OsStr::new("file"), 3).unwrap(), None);
+        for name in ["link", "zero", "pipe", "sparse"] {
+            assert_eq!(read(name), None, "{name}");
+        }
+        assert!(held.read(OsStr::new("nothing"), 4).is_err());
+    }
 
     #[test]
     fn a_link_in_the_place_of_a_folder_is_not_followed() {
