@@ -91,15 +91,19 @@ impl SyntaxTree {
         node.descendants().filter(|node| is_identifier(*node)).collect()
     }
 
-    /// Whether two variables of one block have their lives one after the other: no name of the first stands behind the
-    /// declaration of the second.
+    /// Whether two variables of one block, or of a block and one in it, have their lives one after the other: no name of the
+    /// first stands behind the declaration of the second, nor in a loop around it that begins in the first's life.
     pub fn is_replaced_by(&self, first: &Declaration, second: &Declaration) -> bool {
         let function = self.node_at(first.range.0).and_then(enclosing_function);
         function.is_some_and(|function| {
             let names = self.names_of(function, &self.declarations(function), first);
+            let declared = self.node_at(second.range.0);
+            let loops = declared.into_iter().flat_map(Node::ancestors).filter(|node| node.kind().is_loop());
+            let start = loops.map(|node| node.start_byte()).filter(|start| *start > first.range.0).min();
             first.range < second.range
-                && first.scope.1 == second.scope.1
-                && names.iter().all(|name| name.end_byte() <= second.range.0)
+                && first.scope.1 >= second.scope.1
+                && first.scope.1 > second.range.0
+                && names.iter().all(|name| name.end_byte() <= start.unwrap_or(second.range.0))
         })
     }
 

@@ -453,7 +453,13 @@ fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &Synt
                 && voters.is_disjoint(&score.voters)
                 && (is_apart(candidate, rival) || is_replaced(candidate, rival))
         });
-        score.rivals = rivals.map(|(rival, _, _)| rival.clone()).collect();
+        let rivals: Vec<&(Candidate, BTreeSet<usize>, bool)> = rivals.collect();
+        // Of two in one statement, the one that more of these accesses mention has them all.
+        let is_less = |voters: &BTreeSet<usize>| {
+            rivals.iter().any(|(_, more, _)| voters.len() < more.len() && !voters.is_empty() && voters.is_subset(more))
+        };
+        score.rivals =
+            rivals.iter().filter(|(_, voters, _)| !is_less(voters)).map(|(rival, ..)| rival.clone()).collect();
     }
 }
 
@@ -879,6 +885,25 @@ mod tests {
         };
         assert_eq!(of("out[2] = b[n + 1];"), ["b"]);
         assert!(of("out[2] = a[n + 1];").is_empty());
+    }
+
+    #[test]
+    fn a_block_in_which_the_first_is_not_named_may_have_its_bytes() {
+        let of = |head: &str, last: &str| {
+            let text = format!(
+                "__global__ void k(float *out, int n) {{\n  float a[8];\n  {head} {{\n  out[0] = a[n];\n  {last} {{ float b[8];\n  out[1] = b[n]; }}\n}} }}\n"
+            );
+            Scene::new(&text).ask(|it| {
+                let mut shared = object(32, vec![it.computed_load(&[at("out[0]")]), it.computed_load(&[at("out[1]")])]);
+                shared.accesses[0].loop_depth = 1;
+                let name = name_all(&mut [&mut shared], it.trees).remove(0).unwrap();
+                name.sharing.into_iter().map(|other| other.name).collect::<Vec<String>>()
+            })
+        };
+        assert_eq!(of("", "if (n)"), ["b"]);
+        assert_eq!(of("", "for (; n; --n)"), ["b"]);
+        // The first keeps its values from round to round.
+        assert!(of("while (n)", "if (n)").is_empty());
     }
 
     #[test]
