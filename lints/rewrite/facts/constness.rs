@@ -4,12 +4,16 @@
 //! Each use must read a value of a built-in type. If the variable itself is passed to a function, the callee must be
 //! unambiguous.
 
-use cuda_syntax::ast::{Field, Kind, Node};
+use std::collections::BTreeSet;
+
+use cuda_syntax::ast::{Binary, Field, Kind, Node};
+use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_name, resolve};
 use cuda_syntax::{SyntaxTree, types};
 
 use crate::rewrite::facts::evaluation::is_in_lambda;
 use crate::rewrite::facts::named_type::is_pointer_to_function;
+use crate::rewrite::facts::number::is_number;
 use crate::rewrite::facts::purity::is_pure_call;
 
 /// Whether adding `const` to the variable declared at an offset changes no overload resolution and no conversion in its
@@ -63,6 +67,8 @@ pub fn reads_a_value(tree: &SyntaxTree, used: Node<'_>) -> bool {
             // A function of a table is called, not one of the table's class.
             Kind::CallExpression if is_field(Field::Function) => return is_part && has_functions(tree, used),
             Kind::SizeofExpression => return true,
+            // `table + 4`, handed on.
+            Kind::BinaryExpression if !is_part && is_moved(tree, node, parent) => {}
             Kind::BinaryExpression | Kind::ConditionalExpression | Kind::CastExpression | Kind::UnaryExpression => {
                 return is_part && is_value;
             }
@@ -91,6 +97,16 @@ pub fn reads_a_value(tree: &SyntaxTree, used: Node<'_>) -> bool {
         node = parent;
     }
     false
+}
+
+/// Whether `sum` is an array and a number, as an argument: a pointer to a later element.
+fn is_moved(tree: &SyntaxTree, array: Node<'_>, sum: Node<'_>) -> bool {
+    let moved = || {
+        let sum = Binary::of(sum).filter(|sum| sum.operator() == Some("+"))?;
+        let other = if sum.left() == Some(array) { sum.right()? } else { sum.left()? };
+        Some(array.kind() == Kind::Identifier && is_array(tree, array) && is_number(tree, other))
+    };
+    is_argument(sum) && moved().unwrap_or(false)
 }
 
 /// The declaration of a used variable.
@@ -130,7 +146,7 @@ fn has_plain_type(tree: &SyntaxTree, used: Node<'_>) -> bool {
 fn is_plain_member(tree: &SyntaxTree, used: Node<'_>, name: &str) -> bool {
     let declares = |member: &Node<'_>| {
         let mut names = member.fields(Field::Declarator);
-        names.any(|it| cuda_syntax::identifiers::identifiers(tree.slice(it)).any(|word| word == name))
+        names.any(|it| identifiers(tree.slice(it)).any(|word| word == name))
     };
     let members = tree.nodes_of(&[Kind::FieldDeclaration]).filter(declares);
     let type_text = |member: Node<'_>| member.field(Field::Type).map_or("", |it| tree.slice(it));
@@ -157,6 +173,9 @@ fn is_declared_value(tree: &SyntaxTree, declarator: Node<'_>, is_part: bool) -> 
 
 /// Whether a call resolves to the same function after the change, and that function only reads the argument.
 fn is_passed_on(tree: &SyntaxTree, argument: Node<'_>, list: Node<'_>, is_part: bool, is_value: bool) -> bool {
+    if list.parent().is_some_and(|parent| parent.kind() == Kind::InitDeclarator) {
+        return !is_part && is_kept_constant(tree, argument, list);
+    }
     let Some(call) = list.parent().filter(|call| call.kind() == Kind::CallExpression) else { return false };
     if is_part && is_value && is_pure_call(tree, call) {
         return true;
@@ -168,10 +187,28 @@ fn is_passed_on(tree: &SyntaxTree, argument: Node<'_>, list: Node<'_>, is_part: 
         .is_some_and(|called| called.kind() == Kind::Identifier && is_only_reader(tree, tree.slice(called), position))
 }
 
+/// Whether a variable is made by the only constructor of a class of the file that takes the argument as `const`, and
+/// nothing of the class casts `const` away: `Sampler sampler(8, table);`.
+fn is_kept_constant(tree: &SyntaxTree, argument: Node<'_>, list: Node<'_>) -> bool {
+    let kept = || {
+        let declaration = list.parent()?.parent().filter(|it| it.kind() == Kind::Declaration)?;
+        let type_node = declaration.field(Field::Type).filter(|it| it.kind() == Kind::TypeIdentifier)?;
+        let name = tree.slice(type_node);
+        let classes = tree.nodes_of(&[Kind::StructSpecifier, Kind::ClassSpecifier]);
+        let mut own = classes.filter(|class| class.field(Field::Name).is_some_and(|it| tree.slice(it) == name));
+        let class = own.next().filter(|_| own.next().is_none())?;
+        let position = list.named_children().position(|it| it == argument)?;
+        Some(is_only_reader(tree, name, position) && keeps_constness(tree, class.field(Field::Body)?))
+    };
+    kept().unwrap_or(false)
+}
+
 /// Whether a name refers to a single non-template function that takes the parameter by value or as `const`, and does
-/// not cast `const` away. Declarations in the user's headers are not visible here, so a file with such headers is
-/// refused.
+/// not cast `const` away. Where it is not known what the user's headers declare, a file with such headers is refused.
 fn is_only_reader(tree: &SyntaxTree, name: &str, position: usize) -> bool {
+    if tree.is_declared_beside(name) {
+        return false;
+    }
     let has_headers = tree.text().lines().map(str::trim_start).any(|line| {
         let directive = line.strip_prefix('#').map_or("", str::trim_start);
         directive.strip_prefix("include").is_some_and(|rest| !rest.trim_start().starts_with('<'))
@@ -192,11 +229,14 @@ fn is_only_reader(tree: &SyntaxTree, name: &str, position: usize) -> bool {
     };
     let Some((text, is_it)) = parameter() else { return false };
     let is_value = !text.contains(['*', '&', '[']);
-    let is_constant = cuda_syntax::identifiers::identifiers(text).next() == Some("const");
-    !has_headers && !is_template && is_it && (is_value || (is_constant && keeps_constness(tree, body)))
+    let is_constant = identifiers(text).next() == Some("const");
+    (tree.knows_beside() || !has_headers)
+        && !is_template
+        && is_it
+        && (is_value || (is_constant && keeps_constness(tree, body)))
 }
 
-/// Whether no cast and no assembly in a function can write through a `const` parameter.
+/// Whether no cast and no assembly in a function, or in those of the file that it names, can write through a `const` parameter.
 fn keeps_constness(tree: &SyntaxTree, body: Node<'_>) -> bool {
     let takes_away = |node: Node<'_>| {
         let text = || tree.slice(node);
@@ -207,7 +247,30 @@ fn keeps_constness(tree: &SyntaxTree, body: Node<'_>) -> bool {
             _ => node.is_assembly(),
         }
     };
-    !body.descendants().any(takes_away)
+    let (mut open, mut seen) = (vec![body], BTreeSet::new());
+    while let Some(body) = open.pop() {
+        if body.descendants().any(takes_away) {
+            return false;
+        }
+        // What another file does with a pointer that it gets, and its classes with one that they keep, is not read.
+        let is_of_others = |node: Node<'_>| match node.kind() {
+            Kind::TypeIdentifier => tree.is_declared_beside(tree.slice(node)),
+            Kind::CallExpression => node
+                .field(Field::Function)
+                .is_some_and(|called| identifiers(tree.slice(called)).any(|word| tree.is_declared_beside(word))),
+            _ => false,
+        };
+        if body.descendants().any(is_of_others) {
+            return false;
+        }
+        let is_name = |node: &Node<'_>| matches!(node.kind(), Kind::Identifier | Kind::FieldIdentifier);
+        let names: Vec<&str> = body.descendants().filter(is_name).map(|name| tree.slice(name)).collect();
+        for name in names.into_iter().filter(|name| seen.insert(*name)) {
+            let called = crate::rewrite::facts::sites::functions_named(tree, name).into_iter();
+            open.extend(called.filter_map(|function| function.field(Field::Body)));
+        }
+    }
+    true
 }
 
 #[cfg(test)]
@@ -229,6 +292,38 @@ mod tests {
             ("", "const int v = tab[i]; out[tab[2]] = -tab[0] + max(tab[1], v);", true),
             ("__device__ int at(const int* t, int k) { return t[k]; }", "out[0] = at(tab, i);", true),
             ("__device__ int at(int v) { return v; }", "out[0] = at(tab[i]);", true),
+            (
+                "__device__ int at(const int* t, int k) { return t[k]; }",
+                "out[0] = at(tab + 2, i & 1) + at(1 + tab, 0);",
+                true,
+            ),
+            (
+                "struct Row { const int* t; __device__ Row(int n, const int* t) : t(t + n) {} };",
+                "Row row(1, tab); out[0] = row.t[i];",
+                true,
+            ),
+            (
+                "struct Row { int* t; __device__ Row(const int* t) : t((int*)t) {} };",
+                "Row row(tab); out[0] = row.t[i];",
+                false,
+            ),
+            (
+                "struct Row { const int* t; __device__ Row(const int* t) : t(t) {} __device__ void set() { *(int*)t = 3; } };",
+                "Row row(tab); row.set();",
+                false,
+            ),
+            (
+                "struct Row { const int* t; __device__ Row(const int* t) : t(t) {} __device__ Row(int* t) : t(t + 1) {} };",
+                "Row row(tab); out[0] = row.t[i];",
+                false,
+            ),
+            ("struct Row { int* t; __device__ Row(int* t) : t(t) {} };", "Row row(tab); out[0] = row.t[i];", false),
+            (
+                "template <class T> struct Row { T* t; __device__ Row(T* t) : t(t) {} };",
+                "Row row(tab); out[0] = *row.t;",
+                false,
+            ),
+            ("__device__ int at(int* t) { return *t; }", "out[0] = at(tab + 1);", false),
             // `const` may select another function, type or specialization.
             ("__device__ int at(const int* t); __device__ int at(int* t);", "out[0] = at(tab);", false),
             ("template <class T> __device__ int at(T* t) { return *t; }", "out[0] = at(tab);", false),
@@ -239,6 +334,11 @@ mod tests {
             ("", "decltype(tab) other; out[0] = g(other);", false),
             ("", "out[0] = [&] { return tab[i]; }();", false),
             // Written through a cast.
+            (
+                "__device__ int deep(const int* t) { return ++*(int*)t; } __device__ int at(const int* t) { return deep(t); }",
+                "out[0] = at(tab);",
+                false,
+            ),
             ("__device__ int at(const int* t) { return ++*(int*)t; }", "out[0] = at(tab);", false),
             ("__device__ int at(const int* t) { return ++*const_cast<int*>(t); }", "out[0] = at(tab);", false),
         ] {

@@ -110,6 +110,11 @@ impl SyntaxTree {
         self.beside.declared.contains(name)
     }
 
+    /// Whether it is known what the unit's other files declare.
+    pub fn knows_beside(&self) -> bool {
+        self.beside.is_known
+    }
+
     /// What the functions and classes of the unit's other files may do.
     pub fn behaviour_beside(&self) -> &Behaviour {
         &self.beside.behaviour

@@ -444,6 +444,8 @@ fn is_name(token: &str) -> bool {
 /// What the files beside one may do, and the names that they declare.
 #[derive(Debug, Clone, Default)]
 pub struct Beside {
+    /// Whether all of these files are known: what a kernel string includes is not.
+    pub is_known: bool,
     pub declared: BTreeSet<String>,
     pub behaviour: Behaviour,
 }

@@ -151,6 +151,7 @@ impl AsCompiled {
     pub fn beside(&self, path: &Path, folder: &Path) -> Beside {
         let others = || self.files.iter().filter(|file| normalize(&folder.join(&file.path)) != *path);
         Beside {
+            is_known: !self.files.is_empty(),
             declared: others().flat_map(|file| file.declared.iter().cloned()).collect(),
             behaviour: others().fold(Behaviour::default(), |all, file| all.and(&file.behaviour)),
         }
