@@ -152,14 +152,16 @@ fn fold_with(diagnostics: Vec<Diagnostic>, twice: Twice) -> Vec<Diagnostic> {
 /// Merges a group. The worst member provides the message and the others add their kernels: labels and notes of
 /// different instances must not be mixed.
 fn fold_group(mut group: Vec<Diagnostic>, twice: Twice) -> Option<Diagnostic> {
+    let has_open = has_open_instances(&group);
     group.sort_by_cached_key(|diagnostic| {
         let evidence = diagnostic.evidence.clone().unwrap_or_default();
-        // What one instance knows to be uniform, another may not.
-        let is_uniform = evidence.uniformity == Some(Uniformity::Uniform);
-        let cost = (Reverse(evidence.bytes), is_uniform, Reverse(evidence.score()));
+        let is_more_than_others_know = has_open && is_uniform(diagnostic);
+        let cost = (Reverse(evidence.bytes), is_more_than_others_know, Reverse(evidence.score()));
         (cost, diagnostic.message.clone(), evidence.kernels)
     });
-    unsay_uniform(&mut group);
+    if has_open {
+        unsay_uniform(&mut group);
+    }
     let kernels = fold_kernels(&mut group, twice);
     let mut members = group.into_iter();
     let mut worst = members.next()?;
@@ -193,24 +195,38 @@ fn fold_group(mut group: Vec<Diagnostic>, twice: Twice) -> Option<Diagnostic> {
     Some(worst)
 }
 
+fn is_uniform(diagnostic: &Diagnostic) -> bool {
+    diagnostic.evidence.as_ref().is_some_and(|evidence| evidence.uniformity == Some(Uniformity::Uniform))
+}
+
+/// Whether a kernel of a group is called uniform, and another is not on any architecture. What the code for one architecture
+/// shows of a kernel is so on all.
+fn has_open_instances(group: &[Diagnostic]) -> bool {
+    let kernels = |diagnostic: &Diagnostic| -> Vec<String> {
+        let all = diagnostic.evidence.iter().flat_map(|evidence| &evidence.kernels);
+        all.map(|kernel| kernel.mangled.clone()).collect()
+    };
+    let known: BTreeSet<String> = group.iter().filter(|one| is_uniform(one)).flat_map(kernels).collect();
+    let mut others = group.iter().filter(|one| !is_uniform(one)).flat_map(kernels);
+    !known.is_empty() && others.any(|kernel| !known.contains(&kernel))
+}
+
 /// Has the first of a group call no index uniform that another has in the same place without that word.
 fn unsay_uniform(group: &mut [Diagnostic]) {
     let Some((worst, others)) = group.split_first_mut() else { return };
     let is_open = |label: &Label| {
-        let same = others.iter().flat_map(|other| &other.secondary).filter(|other| other.span == label.span);
-        same.into_iter().any(|other| !other.text.starts_with(UNIFORM))
+        let mut same = others.iter().flat_map(|other| &other.secondary).filter(|other| other.span == label.span);
+        same.any(|other| !other.text.starts_with(UNIFORM))
     };
     for label in &mut worst.secondary {
         if label.text.starts_with(UNIFORM) && is_open(label) {
             label.text = label.text[UNIFORM.len()..].to_string();
         }
     }
-    let uniformity = |diagnostic: &Diagnostic| diagnostic.evidence.as_ref().and_then(|evidence| evidence.uniformity);
-    let is_uniform = uniformity(worst) == Some(Uniformity::Uniform);
-    if is_uniform
-        && others.iter().any(|other| other.evidence.is_some() && uniformity(other) != Some(Uniformity::Uniform))
+    if is_uniform(worst)
+        && let Some(evidence) = &mut worst.evidence
     {
-        worst.evidence.iter_mut().for_each(|evidence| evidence.uniformity = None);
+        evidence.uniformity = None;
     }
 }
 
@@ -304,6 +320,10 @@ mod tests {
         let differs = Some(Uniformity::PerThread);
         assert_eq!(said(vec![instance(32, differs), instance(8, uniform)]), (format!("divergent, {text}"), differs));
         assert_eq!(said(vec![instance(32, uniform), instance(8, differs)]).0, text);
+        // The same kernel for another architecture.
+        let mut other = instance(32, None);
+        other.evidence.as_mut().unwrap().kernels[0].arch = "sm_90".to_string();
+        assert_eq!(said(vec![instance(32, uniform), other]), (format!("uniform, {text}"), uniform));
     }
 
     #[test]

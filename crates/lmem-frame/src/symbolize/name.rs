@@ -283,7 +283,7 @@ type Test<'a> = &'a dyn Fn(&Candidate, &Score) -> bool;
 fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
     let bytes_of_object = object.bytes;
     let mut scores = votes(object, resolved);
-    look_through(&mut scores, object.bytes, trees);
+    look_through(&mut scores, object, trees);
     let guilty = object.accesses.iter().enumerate().max_by_key(|(_, access)| access.guilt());
     let guilty = guilty.filter(|(_, access)| access.is_computed());
     let of_guilty = guilty.map(|(number, access)| candidates(resolved.of(number, access)));
@@ -379,16 +379,30 @@ fn may_be_copy(object: &RawObject, (tree, declaration): &Candidate, score: &Scor
     own.is_none_or(|own| trees.tree(*tree).span(start..end).as_ref() == Some(&own.span))
 }
 
+/// The size of a pointer on the device.
+const POINTER_BYTES: u64 = 8;
+
 /// Replaces views, spans and closures by the arrays behind them: a variable smaller than the object is not the object. A
 /// parameter of unknown size is not either if its argument has the object's size: a view is made in place at the call.
-fn look_through(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &SyntaxTrees<'_>) {
+fn look_through(scores: &mut BTreeMap<Candidate, Score>, object: &RawObject, trees: &SyntaxTrees<'_>) {
+    let bytes = object.bytes;
+    // A structure of pointers and references alone is accessed by whole pointers.
+    let has_pointers =
+        object.accesses.iter().any(|access| access.element_bytes().is_none_or(|bytes| bytes >= POINTER_BYTES));
+    let leads_on = |declaration: &Declaration| {
+        let is_pointer = |type_text: &str| type_text.trim_end().ends_with(['*', '&']);
+        let mut members = declaration.members.iter().map(|(_, type_text, _)| type_text.as_str()).peekable();
+        !has_pointers && members.peek().is_some() && members.all(is_pointer)
+    };
     let is_view = |declaration: &Declaration| {
         let size = declaration.bytes.or_else(|| type_bytes(&declaration.type_text, trees));
-        declaration.kind == DeclarationKind::Aggregate
-            && match size {
-                Some(size) => size < bytes && !size_fits(Some(size), bytes),
-                None => declaration.is_parameter,
-            }
+        let is_aggregate = declaration.kind == DeclarationKind::Aggregate;
+        (is_aggregate && leads_on(declaration))
+            || is_aggregate
+                && match size {
+                    Some(size) => size < bytes && !size_fits(Some(size), bytes),
+                    None => declaration.is_parameter,
+                }
     };
     let has_size =
         |declaration: &Declaration| declaration.bytes.is_some() || type_bytes(&declaration.type_text, trees).is_some();
