@@ -85,8 +85,14 @@ impl<'t> Callees<'t> {
             let text = || tree.slice(node);
             node.kind() == Kind::ThrowStatement || (node.is_assembly() && has_meeting_instruction(text()))
         };
+        // What an `#include` within it brings is not seen.
+        let includes =
+            tree.slice(definition).lines().map(str::trim_start).any(|line| {
+                line.strip_prefix('#').is_some_and(|directive| directive.trim_start().starts_with("include"))
+            });
         // Another build may have more in it.
-        !tree.differs_in_builds(&definition.byte_range())
+        !includes
+            && !tree.differs_in_builds(&definition.byte_range())
             && !definition.descendants().any(is_loud)
             && self.calls(definition)
     }

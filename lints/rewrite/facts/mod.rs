@@ -12,6 +12,7 @@ pub mod linkage;
 pub mod named_type;
 pub mod narrowing;
 pub mod number;
+pub mod operators;
 pub mod plain_type;
 pub mod purity;
 pub mod sites;

@@ -5,6 +5,8 @@ use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::tree::last_name;
 use lmem_unit::{Expansion, MATH};
 
+use super::operators::may_call_operators;
+
 /// Toolkit functions of values without side effects, beside [`MATH`]; their `float` variants end in `f`.
 const PURE: [&str; 22] = [
     "abs",
@@ -65,6 +67,11 @@ const WRITING: [&str; 3] = ["atomic", "__shfl", "__st"];
 
 /// Whether an expression has no side effects.
 pub fn is_pure(tree: &SyntaxTree, node: Node<'_>) -> bool {
+    is_pure_by_itself(tree, node) && !may_call_operators(tree, node)
+}
+
+/// The same where all operators are those of numbers.
+fn is_pure_by_itself(tree: &SyntaxTree, node: Node<'_>) -> bool {
     let is_known = match node.kind() {
         Kind::CallExpression => is_pure_call(tree, node),
         // Names of functions and types.
@@ -85,7 +92,7 @@ pub fn is_pure(tree: &SyntaxTree, node: Node<'_>) -> bool {
         | Kind::CompoundLiteralExpression => false,
         _ => !node.is_assembly() && !node.is_error(),
     };
-    is_known && node.children().all(|child| is_pure(tree, child))
+    is_known && node.children().all(|child| is_pure_by_itself(tree, child))
 }
 
 /// Whether an expression is arithmetic on names and numbers, which reads no memory and may be evaluated anywhere.

@@ -217,7 +217,9 @@ impl Holder {
         let is_member = before.iter().all(|step| matches!(step, Step::Field(_))) && !before.is_empty();
         let is_own = self.tree.offset_of(&variable.span) == Some(self.declaration.range.0);
         let (name, member) = self.tree.slice(subscript.field(Field::Argument)?).split_once('.')?;
-        let (_, type_text) = variable.members.iter().find(|(path, _)| path == member)?;
+        // A member of a base class may have the same name.
+        let mut named = variable.members.iter().filter(|(path, _)| path == member);
+        let (_, type_text) = named.next().filter(|_| named.next().is_none())?;
         let (element, extents) = type_text.split_once('[')?;
         let count = extents.strip_suffix(']')?.parse().ok()?;
         (is_member && is_own && name == self.declaration.name).then_some((element.trim(), count))

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::text::condition;
 use super::{Form, Lines, Writer};
-use crate::rewrite::facts::number::is_value_type;
+use crate::rewrite::facts::number::{is_number, is_value_type};
+use crate::rewrite::facts::operators::has_conversions;
 use crate::rewrite::select::holder::IndexedUse;
 use cuda_syntax::ast::{Field, Kind, Node};
 
@@ -76,17 +77,19 @@ impl Writer<'_> {
     ) -> Option<String> {
         let text = self.text(right.byte_range(), replaced);
         let is_read = replaced.iter().any(|(range, _)| *range == right.byte_range());
-        let is_number = matches!(right.kind(), Kind::NumberLiteral | Kind::CharLiteral | Kind::True | Kind::False);
+        let is_literal = matches!(right.kind(), Kind::NumberLiteral | Kind::CharLiteral | Kind::True | Kind::False);
         let is_local = right.kind() == Kind::Identifier && self.is_own(right);
         let is_assignment = node.field(Field::Operator).is_some_and(|it| self.tree.slice(it) == "=");
         // A choice would convert the value that is assigned; an operator takes it as it is.
         let is_as_it_is = self.form == Form::Branch || !is_assignment;
-        if is_read || (is_as_it_is && (is_number || is_local)) {
+        if is_read || (is_as_it_is && (is_literal || is_local)) {
             return Some(text);
         }
         let type_text = match &found.type_text {
             Some(type_text) if is_assignment => type_text.clone(),
             _ if right.kind() == Kind::InitializerList => return None,
+            // An object would be kept beyond what it was made of, and converted as another kind of value.
+            _ if has_conversions(self.tree) && !is_number(self.tree, right) => return None,
             _ => "auto".to_string(),
         };
         let name = self.fresh(&format!("{base}_value"));

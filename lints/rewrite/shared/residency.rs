@@ -42,6 +42,12 @@ const PTX_WORDS: [&str; 9] = [
 const FENCES: [&str; 3] = ["membar.gl", "membar.sys", "fence."];
 const QUESTIONS: [&str; 3] = ["atom.", "ld.volatile", "ld.relaxed"];
 
+/// What a loop asks that waits for what others write.
+const SPIN_QUESTIONS: [&str; 6] = ["atom.", "ld.volatile", "ld.relaxed", "ld.acquire", "ld.global.cg", "ld.global.cv"];
+
+/// Limit on the instructions of a loop that only waits.
+const MOST_SPINNING: usize = 16;
+
 /// Whether the blocks of a kernel may wait for each other: its PTX, or that of a function that it may call, has what such
 /// code has, or a launch of the unit's text, or of the Rust file that compiles or launches it, asks for that.
 pub fn must_be_resident(cx: &LintContext<'_>) -> bool {
@@ -93,7 +99,35 @@ fn waiting(module: &PtxModule, text: &str) -> WaitingBlocks {
 
 fn waits(ptx: &str) -> bool {
     let has = |words: &[&str]| words.iter().any(|word| ptx.contains(word));
-    has(&PTX_WORDS) || (has(&FENCES) && has(&QUESTIONS))
+    has(&PTX_WORDS) || (has(&FENCES) && has(&QUESTIONS)) || spins(ptx)
+}
+
+/// Whether a short loop does nothing but ask what other threads wrote: `while (atomicAdd(ready, 0) == 0);`. A loop that
+/// exchanges and compares until it was the last to write waits for none that is not running.
+fn spins(ptx: &str) -> bool {
+    if !SPIN_QUESTIONS.iter().any(|word| ptx.contains(word)) {
+        return false;
+    }
+    // By label, the instructions behind it.
+    let mut labels: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut instructions: Vec<&str> = Vec::new();
+    for line in ptx.lines().map(str::trim) {
+        if let Some(label) = line.strip_suffix(':') {
+            labels.insert(label, instructions.len());
+        } else if line.ends_with(';') && !line.starts_with('.') {
+            if let Some((_, target)) = line.split_once("bra") {
+                let target = target.trim_end_matches(';').rsplit([' ', '\t']).next().unwrap_or("");
+                let start = labels.get(target).copied().filter(|start| instructions.len() - start <= MOST_SPINNING);
+                let round = start.map_or(&[][..], |start| &instructions[start..]);
+                let has = |words: &[&str]| round.iter().any(|line| words.iter().any(|word| line.contains(word)));
+                if has(&SPIN_QUESTIONS) && !has(&["atom.global.cas", "atom.cas", "st.global", "st.shared", "red."]) {
+                    return true;
+                }
+            }
+            instructions.push(line);
+        }
+    }
+    false
 }
 
 fn texts(unit: &TranslationUnit) -> Vec<&str> {
@@ -138,8 +172,18 @@ mod tests {
             "mov.u32 %r1, %cluster_ctarank;",
             "membar.gl;\natom.global.add.u32 %r1, [%rd1], 1;\nld.volatile.global.u32 %r2, [%rd1];",
             "nanosleep.u32 20;",
+            "$L__BB0_2:\natom.global.add.u32 %r4, [%rd3], 0;\nsetp.lt.s32 %p2, %r4, %r2;\n@%p2 bra \t$L__BB0_2;",
+            "$L__BB0_2:\nld.global.cg.u32 %r4, [%rd3];\nsetp.lt.s32 %p2, %r4, %r2;\n@%p2 bra \t$L__BB0_2;",
         ] {
             assert!(waits(ptx), "{ptx}");
+        }
+        // A sum by exchanges, a histogram, and work behind a question.
+        for ptx in [
+            "$L__BB0_2:\natom.global.cas.b32 %r4, [%rd3], %r3, %r5;\nsetp.ne.s32 %p2, %r4, %r3;\n@%p2 bra $L__BB0_2;",
+            "$L__BB0_2:\nld.global.u32 %r4, [%rd3];\nred.global.add.u32 [%rd4], 1;\n@%p2 bra $L__BB0_2;",
+            "$L__BB0_2:\natom.global.add.u32 %r4, [%rd3], 1;\nst.global.u32 [%rd4], %r4;\n@%p2 bra $L__BB0_2;",
+        ] {
+            assert!(!waits(ptx), "{ptx}");
         }
         assert!(!waits("atom.global.add.u32 %r1, [%rd1], 1;\nbar.sync 0;"));
     }

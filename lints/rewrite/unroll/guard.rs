@@ -19,6 +19,7 @@ use super::for_loop::ForLoop;
 use super::header::{counted_first, step};
 use super::limit::is_below;
 use super::round::Round;
+use crate::rewrite::facts::operators::may_call_operators;
 use crate::rewrite::facts::purity::is_pure;
 
 /// A loop with a constant bound and a guard. The loop never exceeded the array's extent, because each iteration with an
@@ -158,16 +159,18 @@ impl ForLoop {
         accesses().unwrap_or(false)
     }
 
-    /// The condition without its parentheses; `None` where it declares a variable.
+    /// The condition without its parentheses; `None` where it declares a variable, or may call an operator of a class: it
+    /// would be asked more or fewer times than now.
     pub(super) fn condition(&self) -> Option<Node<'_>> {
         let condition = self.node()?.field(Field::Condition)?;
-        match condition.kind() {
+        let condition = match condition.kind() {
             Kind::ConditionClause | Kind::ParenthesizedExpression => {
                 let mut parts = condition.parts();
                 parts.next().filter(|_| parts.next().is_none())
             }
             _ => Some(condition),
-        }
+        };
+        condition.filter(|condition| !may_call_operators(self.tree(), *condition))
     }
 
     /// The statements with which an iteration beyond the extent may end. Where those iterations come first, none of

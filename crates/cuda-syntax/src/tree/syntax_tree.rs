@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -108,6 +108,11 @@ impl SyntaxTree {
     /// Whether another file of the unit declares a name, or has `operator` or `struct` in it.
     pub fn is_declared_beside(&self, name: &str) -> bool {
         self.beside.declared.contains(name)
+    }
+
+    /// The operators of the unit's files as they were compiled, but for what the text itself shows.
+    pub fn operators_of_unit(&self) -> &BTreeSet<String> {
+        &self.beside.operators
     }
 
     /// Whether it is known what the unit's other files declare.

@@ -31,7 +31,8 @@ pub fn fitting(declaration: &Declaration, members: &BTreeSet<String>, bytes: u64
     let whole_fits = size_fits(declaration.bytes, bytes);
     let mut paths = members.iter();
     let path = paths.next().filter(|path| !path.is_empty() && paths.next().is_none());
-    let member = path.map(|path| (path, declaration.members.iter().find(|(known, ..)| known == path)));
+    // The members of a base class come first, and a member of the same name hides them.
+    let member = path.map(|path| (path, declaration.members.iter().rfind(|(known, ..)| known == path)));
     match member {
         // A structure with one member is a wrapper; its member's name does not help the reader.
         Some((path, Some((_, type_text, member_bytes))))

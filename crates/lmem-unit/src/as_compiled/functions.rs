@@ -7,8 +7,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::align::directive_name;
 use super::expansion::MATH;
 use super::meeting::{has_meeting_instruction, is_ending, is_meeting, is_returning};
+use super::tokens::{TokenKind, each};
 
 /// Words before a parenthesis that call nothing.
 const NO_CALLS: [&str; 28] = [
@@ -59,6 +61,9 @@ const QUALIFIERS: [&str; 11] =
 /// The numbers of C++, as parts of their types.
 const NUMBERS: [&str; 9] = ["bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned"];
 
+/// How `operator float()` is known among operators.
+pub const CONVERSION: &str = "conversion";
+
 /// What the functions and classes of a file may do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Behaviour {
@@ -69,6 +74,9 @@ pub struct Behaviour {
     /// text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_loud_operators: bool,
+    /// The operators that its classes have: `<`, `[]`, and [`CONVERSION`].
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub operators: BTreeSet<String>,
     /// A class may keep a reference to what it is made of, or an operator may write its operands.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_keep_references: bool,
@@ -78,6 +86,7 @@ impl Behaviour {
     /// Of several files.
     pub(super) fn and(mut self, other: &Self) -> Self {
         self.quiet.extend(other.quiet.iter().cloned());
+        self.operators.extend(other.operators.iter().cloned());
         self.has_loud_operators |= other.has_loud_operators;
         self.may_keep_references |= other.may_keep_references;
         self
@@ -111,18 +120,22 @@ struct Body {
 }
 
 /// What each of a unit's files may do. A function is known by its name alone.
-pub fn behaviour(files: &[Vec<Cow<'_, str>>]) -> Vec<Behaviour> {
+/// `is_open`: what an `#include` within a function brings is in none of these.
+pub fn behaviour(files: &[Vec<Cow<'_, str>>], is_open: bool) -> Vec<Behaviour> {
     let read: Vec<Option<File<'_>>> = files.iter().map(|tokens| File::of(tokens)).collect();
     let classes: HashSet<&str> = read.iter().flatten().flat_map(File::classes).map(|(name, _)| name).collect();
     let functions: Vec<Vec<Function<'_>>> =
         read.iter().map(|file| file.as_ref().map_or_else(Vec::new, |file| file.functions(&classes))).collect();
-    let loud = loud_names(functions.iter().flatten(), read.iter().any(Option::is_none));
+    let loud = loud_names(functions.iter().flatten(), is_open || read.iter().any(Option::is_none));
     let of_file = |(file, functions): (&Option<File<'_>>, &Vec<Function<'_>>)| {
         let is_unseen = |it: &Function<'_>| it.is_operator || classes.contains(it.name);
         let (quiet, meeting): (Vec<&Function<'_>>, Vec<_>) = functions.iter().partition(|it| !loud.contains(it.name));
         Behaviour {
             quiet: quiet.into_iter().map(|it| it.name.to_string()).collect(),
-            has_loud_operators: file.as_ref().is_none_or(File::computes_members) || meeting.into_iter().any(is_unseen),
+            operators: file.as_ref().map_or_else(|| [CONVERSION.to_string()].into(), File::operators),
+            has_loud_operators: is_open
+                || file.as_ref().is_none_or(File::computes_members)
+                || meeting.into_iter().any(is_unseen),
             may_keep_references: file.as_ref().is_none_or(|file| file.may_keep_references(&classes)),
         }
     };
@@ -238,15 +251,23 @@ impl<'t> File<'t> {
     fn function(&self, start: usize, classes: &HashSet<&str>) -> Option<Function<'t>> {
         let name = self.token(start);
         let is_operator = name == "operator";
-        let list = if is_operator { self.operands(start)? } else { start + 1 };
+        let list = match is_operator {
+            true => self.operands(start)?,
+            // `template <> float f<3>(float)`
+            false => self.behind_template_arguments(start + 1),
+        };
         if !is_name(name) || self.token(list) != "(" || NO_CALLS.contains(&name) {
             return None;
         }
         let is_constructor = !is_operator && classes.contains(name);
-        let Body { first, end, members } = self.body(self.behind(list), is_constructor || is_operator)?;
-        if !self.is_for_device(start) {
+        let body = self.body(self.behind(list), is_constructor || is_operator);
+        // What a default argument calls, the text of the call does not show.
+        let defaults = (list..self.partners[list]).find(|at| self.token(*at) == "=").unwrap_or(self.partners[list]);
+        let has_calls = (defaults..self.partners[list]).any(|at| self.token(at) == "(");
+        if (body.is_none() && !has_calls) || !self.is_for_device(start) {
             return None;
         }
+        let Body { first, end, members } = body.unwrap_or(Body { first: 0, end: 0, members: Vec::new() });
         let mut function = Function {
             name: if is_operator { "operator" } else { name },
             is_operator,
@@ -258,7 +279,7 @@ impl<'t> File<'t> {
         let given = (list..self.partners[list]).filter(|at| matches!(self.token(at + 1), "," | ")" | "=" | "["));
         let set = (first..end).filter(|at| self.token(at + 1) == "=");
         let variables: HashSet<&str> = given.chain(set).map(|at| self.token(at)).collect();
-        for at in first..end {
+        for at in (defaults..self.partners[list]).chain(first..end) {
             let word = self.token(at);
             if !is_name(word) {
                 continue;
@@ -266,13 +287,14 @@ impl<'t> File<'t> {
             // `V3 sum(a)` declares a variable; what its type's constructor does, the type's name tells.
             let before = self.token(at - 1);
             let is_declared = is_name(before) && !BEFORE_CALLS.contains(&before);
-            let is_call = self.token(at + 1) == "(" && !is_declared && !members.contains(&at);
+            let is_open = self.token(self.behind_template_arguments(at + 1)) == "(";
+            let is_call = is_open && !is_declared && !members.contains(&at);
             function.is_loud |= is_call && variables.contains(word);
             function.is_loud |= match word {
                 "throw" | "goto" => true,
                 "asm" | "__asm__" | "__asm" => {
-                    let texts = (at..end).take_while(|at| self.token(*at) != ";").map(|at| self.token(at));
-                    texts.into_iter().any(has_meeting_instruction)
+                    let texts = (at..self.tokens.len()).map(|at| self.token(at)).take_while(|token| *token != ";");
+                    has_meeting_instruction(&texts.collect::<String>())
                 }
                 _ => is_ending(word) || (is_call && is_meeting(word)),
             };
@@ -311,6 +333,38 @@ impl<'t> File<'t> {
         (first..first + 12).find(|at| self.token(*at) == "(")
     }
 
+    /// The position behind `<…>`, if that begins at one and a parenthesis follows; else the same.
+    fn behind_template_arguments(&self, start: usize) -> usize {
+        if self.token(start) != "<" {
+            return start;
+        }
+        let (mut at, mut depth) = (start, 0usize);
+        while at < self.tokens.len() {
+            match self.token(at) {
+                "<" => depth += 1,
+                ">" => depth -= 1,
+                ">>" => depth = depth.saturating_sub(2),
+                ";" | "{" | "}" | ")" | "]" => return start,
+                "(" | "[" => {
+                    at = self.behind(at);
+                    continue;
+                }
+                _ => {}
+            }
+            at += 1;
+            if depth == 0 {
+                return if self.token(at) == "(" { at } else { start };
+            }
+        }
+        start
+    }
+
+    /// The operators that are declared.
+    fn operators(&self) -> BTreeSet<String> {
+        let starts = (0..self.tokens.len()).filter(|at| self.token(*at) == "operator");
+        starts.filter_map(|start| operator_of((start + 1..start + 4).map(|at| self.token(at)))).collect()
+    }
+
     /// From what stands behind a parameter list to the end of the body.
     fn body(&self, behind: usize, is_constructor: bool) -> Option<Body> {
         let mut at = behind;
@@ -324,8 +378,12 @@ impl<'t> File<'t> {
             "{" => Some(Body { first: at, end: self.behind(at), members: Vec::new() }),
             // `-> Type {`
             "->" => {
-                let end = (at..self.tokens.len()).find(|at| matches!(self.token(*at), "{" | ";" | ")" | "}"))?;
-                (self.token(end) == "{").then(|| Body { first: end, end: self.behind(end), members: Vec::new() })
+                let mut end = at;
+                while !matches!(self.token(end), "{" | ";" | ")" | "}" | "") {
+                    // `-> decltype(float{})`
+                    end = self.behind(end).max(end + 1);
+                }
+                (self.token(end) == "{").then(|| Body { first: at, end: self.behind(end), members: Vec::new() })
             }
             ":" if is_constructor => {
                 let (mut end, mut members) = (at + 1, Vec::new());
@@ -437,6 +495,49 @@ impl<'t> File<'t> {
     }
 }
 
+/// The operator that the tokens behind `operator` name.
+fn operator_of<'t>(mut tokens: impl Iterator<Item = &'t str>) -> Option<String> {
+    let first = tokens.next()?;
+    match first {
+        "(" => Some("()".to_string()),
+        "[" => Some("[]".to_string()),
+        "new" | "delete" | "" => None,
+        _ if first.starts_with('"') => None,
+        _ if is_name(first) || first == "::" => Some(CONVERSION.to_string()),
+        _ => Some(first.to_string()),
+    }
+}
+
+/// The operators that a text declares.
+pub fn operators_in(text: &str) -> BTreeSet<String> {
+    let words: Vec<&str> = each(text).map(|token| text.get(token.range).unwrap_or("")).collect();
+    let starts = (0..words.len()).filter(|at| words[*at] == "operator");
+    starts.filter_map(|start| operator_of(words[start + 1..].iter().copied())).collect()
+}
+
+/// Whether a text includes a file within braces that are those of no namespace: a part of a function or class.
+pub fn includes_within(text: &str) -> bool {
+    let (mut open, mut is_of_namespace): (Vec<bool>, bool) = (Vec::new(), false);
+    for token in each(text) {
+        let word = text.get(token.range).unwrap_or("");
+        match word {
+            _ if token.kind == TokenKind::Directive => {
+                if directive_name(word).starts_with("include") && open.contains(&false) {
+                    return true;
+                }
+            }
+            "namespace" | "extern" => is_of_namespace = true,
+            ";" => is_of_namespace = false,
+            "{" => open.push(std::mem::take(&mut is_of_namespace)),
+            "}" => drop(open.pop()),
+            // `extern int f() {`
+            "(" => is_of_namespace = false,
+            _ => {}
+        }
+    }
+    false
+}
+
 fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
@@ -448,6 +549,8 @@ pub struct Beside {
     pub is_known: bool,
     pub declared: BTreeSet<String>,
     pub behaviour: Behaviour,
+    /// The operators of all files, that one too, as they were compiled.
+    pub operators: BTreeSet<String>,
 }
 
 #[cfg(test)]
@@ -457,7 +560,7 @@ mod tests {
 
     fn of(texts: &[&str]) -> Vec<Behaviour> {
         let words = |text: &&str| tokens(text).into_iter().map(|it| Cow::Owned(text[it.range].to_string())).collect();
-        behaviour(&texts.iter().map(words).collect::<Vec<_>>())
+        behaviour(&texts.iter().map(words).collect::<Vec<_>>(), false)
     }
 
     #[test]
@@ -483,6 +586,13 @@ mod tests {
             "struct V { float x; __device__ V(float x) : x(x) { __trap(); } }; __device__ float near(float a) { V sum(a); return sum.x; }",
             "__device__ float near(float x) { return 1; } __device__ float near(int x) { return __shfl_sync(~0u, x, 0); }",
             "__device__ float near(float x) { return 1; } }",
+            "__device__ float stop(float x) { __trap(); return x; } __device__ float near(float a, float b = stop(2)) { return a + b; }",
+            "__device__ float near(float a, float b = stop(2)); __device__ float stop(float x) { __trap(); return x; } __device__ float near(float a, float b) { return a + b; }",
+            "template <int N> __device__ float near(float x) { return x; } template <> __device__ float near<3>(float x) { __trap(); return x; }",
+            "__device__ auto near(float x) -> decltype(float{}) { __trap(); return x; }",
+            "__device__ float near(float x) { asm(\"ex\" \"it;\"); return x; }",
+            "__device__ float near(float x) { __assertfail(0, 0, 0, 0, 0); return x; }",
+            "__device__ float near(float x) { return other::far<float>(x); }",
             "__device__ float half(float x) { return 1; } template <class F> __device__ float near(F half) { return half(1); }",
             "__device__ float half(float x) { return 1; } __device__ float near(float x) { auto half = table[0]; return half(x); }",
         ] {
@@ -504,6 +614,31 @@ mod tests {
                 .quiet
                 .contains("near")
         );
+    }
+
+    #[test]
+    fn files_within_functions_and_classes() {
+        for text in
+            ["float f() {\n#include \"body.inc\"\n}", "namespace a { struct S {\n#include \"members.inc\"\n}; }"]
+        {
+            assert!(includes_within(text), "{text}");
+        }
+        for text in [
+            "#include \"a.h\"\nfloat f() { return 1; }\n#include \"b.h\"",
+            "namespace a::b {\n#include \"a.h\"\n}",
+            "extern \"C\" {\n#include \"a.h\"\n}",
+        ] {
+            assert!(!includes_within(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn operators_are_named() {
+        let text = "bool operator<(A a, B b); int operator()(int i); T &operator[](int i); operator float() const; A operator->();\n\
+                    void *operator new(size_t n); float operator\"\"_m(long double x);";
+        let named: Vec<String> = operators_in(text).into_iter().collect();
+        assert_eq!(named, ["()", "->", "<", "[]", CONVERSION]);
+        assert_eq!(of(&[text])[0].operators.len(), 5);
     }
 
     #[test]

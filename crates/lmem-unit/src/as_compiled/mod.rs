@@ -34,7 +34,7 @@ use lmem_base::source::normalize;
 pub use self::align::directive_name;
 pub use self::blocks::Blocks;
 pub use self::expansion::{Expansion, MATH, is_unroll_pragma};
-pub use self::functions::{Behaviour, Beside};
+pub use self::functions::{Behaviour, Beside, CONVERSION, operators_in};
 pub use self::hidden::{Hidden, are_heads};
 use self::preprocessed::Line;
 pub use self::string_text::compiled_string;
@@ -115,10 +115,12 @@ impl AsCompiled {
         let of_file =
             inclusions.values().map(|all| all.iter().flat_map(BTreeMap::values).flat_map(Line::words).collect());
         let tokens: Vec<Vec<Cow<'_, str>>> = of_file.collect();
-        let behaviour = functions::behaviour(&tokens);
-        let files = inclusions.into_iter().zip(&tokens).zip(behaviour);
-        let files = files.filter_map(|(((path, inclusions), tokens), behaviour)| {
-            let text = read(&path)?;
+        let texts: Vec<Option<String>> = inclusions.keys().map(|path| read(path)).collect();
+        let is_open = texts.iter().any(|text| text.as_ref().is_none_or(|text| functions::includes_within(text)));
+        let behaviour = functions::behaviour(&tokens, is_open);
+        let files = inclusions.into_iter().zip(texts).zip(&tokens).zip(behaviour);
+        let files = files.filter_map(|((((path, inclusions), text), tokens), behaviour)| {
+            let text = text?;
             let mut all = inclusions.iter().map(|inclusion| align::differences(&text, inclusion));
             let first = all.next()?;
             let is_one = all.all(|other| other == first);
@@ -154,6 +156,7 @@ impl AsCompiled {
             is_known: !self.files.is_empty(),
             declared: others().flat_map(|file| file.declared.iter().cloned()).collect(),
             behaviour: others().fold(Behaviour::default(), |all, file| all.and(&file.behaviour)),
+            operators: self.files.iter().flat_map(|file| file.behaviour.operators.iter().cloned()).collect(),
         }
     }
 
