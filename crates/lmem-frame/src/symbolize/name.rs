@@ -397,12 +397,11 @@ fn look_through(scores: &mut BTreeMap<Candidate, Score>, object: &RawObject, tre
     let is_view = |declaration: &Declaration| {
         let size = declaration.bytes.or_else(|| type_bytes(&declaration.type_text, trees));
         let is_aggregate = declaration.kind == DeclarationKind::Aggregate;
-        (is_aggregate && leads_on(declaration))
-            || is_aggregate
-                && match size {
-                    Some(size) => size < bytes && !size_fits(Some(size), bytes),
-                    None => declaration.is_parameter,
-                }
+        let is_smaller = || match size {
+            Some(size) => size < bytes && !size_fits(Some(size), bytes),
+            None => declaration.is_parameter,
+        };
+        is_aggregate && (leads_on(declaration) || is_smaller())
     };
     let has_size =
         |declaration: &Declaration| declaration.bytes.is_some() || type_bytes(&declaration.type_text, trees).is_some();

@@ -521,11 +521,13 @@ pub fn includes_within(text: &str) -> bool {
     for token in each(text) {
         let word = text.get(token.range).unwrap_or("");
         match word {
-            _ if token.kind == TokenKind::Directive => {
-                if directive_name(word).starts_with("include") && open.contains(&false) {
-                    return true;
-                }
+            _ if token.kind == TokenKind::Directive
+                && directive_name(word).starts_with("include")
+                && open.contains(&false) =>
+            {
+                return true;
             }
+            _ if token.kind == TokenKind::Directive => {}
             "namespace" | "extern" => is_of_namespace = true,
             ";" => is_of_namespace = false,
             "{" => open.push(std::mem::take(&mut is_of_namespace)),
