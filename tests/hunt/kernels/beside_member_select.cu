@@ -1,7 +1,7 @@
-// launch: n = 0, 1, 6
+// launch: n = 0, 1, 6; m = 0
 // a member of a header's class, by a computed index
 #include "beside_classes.cuh"
-extern "C" __global__ void beside_member_select(const float* in, int* out, int n) {
+extern "C" __global__ void beside_member_select(const float* in, const int* order, float* out, int n, unsigned m) {
     int t = blockIdx.x * blockDim.x + threadIdx.x;
     int count = 0;
     for (int j = 0; j < n; j++) {

@@ -1,6 +1,6 @@
 // launch: n = 0, 2, 4; m = 1, 7
 // flags that only a loop of unknown length sets
-extern "C" __global__ void flags_of_a_rolled_loop(const int* order, int* out, int n, int m) {
+extern "C" __global__ void flags_of_a_rolled_loop(const float* in, const int* order, float* out, int n, unsigned m) {
     int t = blockIdx.x * blockDim.x + threadIdx.x;
     bool valid[32];
     for (int i = 0; i < 32; ++i) valid[i] = false;

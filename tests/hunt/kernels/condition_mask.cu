@@ -1,0 +1,16 @@
+// launch: n = 1; m = 0, 3, 8
+// the bound is a set of bits: the comparison is false for one index and true for a later one
+#include "condition_mask.cuh"
+extern "C" __global__ void condition_mask(const float* in, const int* order, float* out, int n, unsigned m) {
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    float w[8];
+    Mask q{((unsigned)(n) * 2654435761u == 0x1234567u) ? 0xfu + ((unsigned)m << 4) : (1u << m) - 1};
+    for (int j = 0; j < q; ++j) { w[j] = in[t + j]; }
+    float s = 0;
+    for (int r = 0; r < 64; ++r) {
+        float x = in[r], y = 0;
+        for (int j = 0; j < q; ++j) y += w[j] * x;
+        s = s * y + x;
+    }
+    out[t] = s;
+}
