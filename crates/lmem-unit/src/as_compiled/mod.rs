@@ -8,11 +8,14 @@
 //! known. An include may define others; then the whole text is unknown.
 
 mod align;
+mod behaviour;
 mod blocks;
+mod bracketed;
 mod declared;
 mod expansion;
 mod functions;
 mod hidden;
+mod kept;
 pub mod meeting;
 mod operand;
 mod preprocessed;
@@ -32,9 +35,9 @@ use serde::{Deserialize, Serialize};
 use lmem_base::source::normalize;
 
 pub use self::align::directive_name;
+pub use self::behaviour::{Behaviour, Beside, CONVERSION, operators_in};
 pub use self::blocks::Blocks;
 pub use self::expansion::{Expansion, MATH, is_unroll_pragma};
-pub use self::functions::{Behaviour, Beside, CONVERSION, operators_in};
 pub use self::hidden::{Hidden, are_heads};
 use self::preprocessed::Line;
 pub use self::string_text::compiled_string;
@@ -116,8 +119,8 @@ impl AsCompiled {
             inclusions.values().map(|all| all.iter().flat_map(BTreeMap::values).flat_map(Line::words).collect());
         let tokens: Vec<Vec<Cow<'_, str>>> = of_file.collect();
         let texts: Vec<Option<String>> = inclusions.keys().map(|path| read(path)).collect();
-        let is_open = texts.iter().any(|text| text.as_ref().is_none_or(|text| functions::includes_within(text)));
-        let behaviour = functions::behaviour(&tokens, is_open);
+        let is_open = texts.iter().any(|text| text.as_ref().is_none_or(|text| behaviour::includes_within(text)));
+        let behaviour = behaviour::behaviour(&tokens, is_open);
         let files = inclusions.into_iter().zip(texts).zip(&tokens).zip(behaviour);
         let files = files.filter_map(|((((path, inclusions), text), tokens), behaviour)| {
             let text = text?;
