@@ -2,7 +2,7 @@
 
 use lmem_base::diagnostic::{Label, LocalAccess, Suggestion, Uniformity};
 use lmem_base::source::Span;
-use lmem_base::words::{MAX_LABEL, bytes, object_label};
+use lmem_base::words::{MAX_LABEL, UNIFORM, bytes, object_label};
 use lmem_frame::{Access, Address, Sharing, StackObject, StackObjectKind, Variable};
 use nv_code::AccessKind;
 use nv_code::dataflow::Provenance;
@@ -246,7 +246,7 @@ pub fn origin(sources: &Provenance) -> String {
         [first, second, ..] => format!("from {first}, {second}, …"),
     };
     match sources.uniformity() {
-        Some(Uniformity::Uniform) => format!("uniform, {origin}"),
+        Some(Uniformity::Uniform) => format!("{UNIFORM}{origin}"),
         Some(Uniformity::PerThread) => format!("divergent, {origin}"),
         None => origin,
     }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use lmem_base::diagnostic::{Code, Diagnostic, Evidence, KernelInstance, Label, ResourceUsage, Severity, Uniformity};
 use lmem_base::gpu::Arch;
 use lmem_base::source::Span;
-use lmem_base::words::{MAX_LABEL, object_label};
+use lmem_base::words::{MAX_LABEL, UNIFORM, object_label};
 
 /// Merges the diagnostics of one run, or of several runs without common kernels, and sorts them.
 ///
@@ -54,9 +54,6 @@ fn say_whose(diagnostic: &mut Diagnostic) {
 fn worst_of(kernels: &[KernelInstance]) -> Option<&KernelInstance> {
     kernels.iter().max_by_key(|kernel| (kernel.bytes, kernel.loads + kernel.stores, Reverse(Arch::of(&kernel.arch))))
 }
-
-/// How labels of indices begin that are the same in all threads of a warp.
-const UNIFORM: &str = "uniform, ";
 
 /// The share of a kernel's time, in thousandths, that local memory is assumed to take where nothing was executed: the
 /// median of 73 unseen pairs.

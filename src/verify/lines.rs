@@ -39,7 +39,7 @@ fn is_counted(edit: &Edit, subject: &Subject<'_>) -> bool {
             let compiled = subject.compiled();
             let file = &edit.span.file;
             // A header's function may have the line of its caller as a default argument.
-            let beside = compiled.beside(file).declared;
+            let beside = compiled.declared_beside(file);
             WORDS[1..].iter().any(|word| beside.contains(*word))
                 || has_words(file.text(), &WORDS[1..])
                 || expands_to_line(&compiled, file, edit.span.start)

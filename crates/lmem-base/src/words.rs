@@ -13,6 +13,9 @@ pub fn bytes(count: u64) -> String {
     format!("{count} B")
 }
 
+/// How labels of indices begin that are the same in all threads of a warp.
+pub const UNIFORM: &str = "uniform, ";
+
 /// Maximum length of a label, in characters.
 pub const MAX_LABEL: usize = 60;
 

@@ -97,44 +97,37 @@ impl<'a> StackObject<'a> {
 
     /// For a variable in whose bytes the math library keeps intermediate results: the calls of its functions.
     pub fn math_calls_beside(&self) -> Vec<(String, Span)> {
-        if self.shares_library { self.math_calls() } else { Vec::new() }
+        if self.shares_library { self.slow_calls_at(self.first_places().cloned()) } else { Vec::new() }
     }
 
     /// The other calls of math functions that use the same memory: by their accesses, and where a function that was not
     /// inlined has it, by the calls of that in `kernel`, a mangled name.
     pub fn other_math_calls(&self, main: &MathFunction, kernel: &str) -> Vec<(String, Span)> {
-        let mut found = self.math_calls();
-        found.extend(self.calls_of_owner(kernel));
-        found.sort_by_key(|(_, span)| (span.file.path.clone(), span.range().start));
-        found.dedup();
+        let function = self.facts.ptx.function(kernel);
+        let is_owner = |instruction: &&Instruction| {
+            callee(instruction).is_some_and(|name| self.function.as_deref() == Some(&*demangle(name)))
+        };
+        let by_function = function.into_iter().flat_map(|function| {
+            let calls = function.instructions.iter().filter(is_owner);
+            calls.filter_map(|call| innermost(self.trees, &self.facts.ptx, function, call.location))
+        });
+        let mut found = self.slow_calls_at(self.first_places().cloned().chain(by_function));
         found.retain(|(_, span)| Some(span) != main.span.as_ref());
         found
     }
 
-    fn calls_of_owner(&self, kernel: &str) -> Vec<(String, Span)> {
-        let Some((owner, function)) = self.function.as_deref().zip(self.facts.ptx.function(kernel)) else {
-            return Vec::new();
-        };
-        let is_owner = |instruction: &&Instruction| callee(instruction).is_some_and(|name| demangle(name) == owner);
-        let calls = function.instructions.iter().filter(is_owner);
-        let places = calls.filter_map(|call| innermost(self.trees, &self.facts.ptx, function, call.location));
-        let named = places.flat_map(|place| {
-            let tree = place.tree(self.trees);
-            slow_calls(tree, &place)
-                .into_iter()
-                .filter_map(|(name, range)| Some((name, tree.span(range)?)))
-                .collect::<Vec<_>>()
-        });
-        named.collect()
+    fn first_places(&self) -> impl Iterator<Item = &'a Place> {
+        self.object.accesses.iter().filter_map(|access| access.places.first())
     }
 
-    fn math_calls(&self) -> Vec<(String, Span)> {
-        let places = self.accesses.iter().filter_map(|access| access.places.first());
-        let named = places.flat_map(|place| {
+    /// The calls of math functions with a slow path in the statements at places, each once.
+    fn slow_calls_at(&self, places: impl Iterator<Item = Place>) -> Vec<(String, Span)> {
+        let named = |place: Place| {
             let tree = place.tree(self.trees);
-            slow_calls(tree, place).into_iter().filter_map(|(name, range)| Some((name, tree.span(range)?)))
-        });
-        let mut found: Vec<(String, Span)> = named.collect();
+            let calls = slow_calls(tree, &place).into_iter();
+            calls.filter_map(|(name, range)| Some((name, tree.span(range)?))).collect::<Vec<_>>()
+        };
+        let mut found: Vec<(String, Span)> = places.flat_map(named).collect();
         found.sort_by_key(|(_, span)| (span.file.path.clone(), span.range().start));
         found.dedup();
         found

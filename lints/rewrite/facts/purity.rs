@@ -3,35 +3,12 @@
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::tree::last_name;
-use lmem_unit::{Expansion, MATH};
+use lmem_unit::{Expansion, MATH, VALUES};
 
 use super::operators::may_call_operators;
 
-/// Toolkit functions of values without side effects, beside [`MATH`]; their `float` variants end in `f`.
-const PURE: [&str; 22] = [
-    "abs",
-    "cospi",
-    "erfc",
-    "fabs",
-    "fdividef",
-    "fma",
-    "fmax",
-    "fmin",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "j0",
-    "j1",
-    "ldexp",
-    "lgamma",
-    "lrint",
-    "max",
-    "min",
-    "norm3d",
-    "sinpi",
-    "static_cast",
-    "trunc",
-];
+/// Toolkit functions of values without side effects, beside [`MATH`] and [`VALUES`]; their `float` variants end in `f`.
+const PURE: [&str; 8] = ["erfc", "j0", "j1", "ldexp", "lgamma", "lrint", "norm3d", "static_cast"];
 
 /// Name prefixes of further such functions.
 const PURE_PREFIXES: [&str; 25] = [
@@ -169,7 +146,7 @@ fn is_pure_function(tree: &SyntaxTree, called: Node<'_>) -> bool {
     }
     let text = tree.slice(called);
     let name = last_name(text);
-    let is_known = |name: &str| MATH.contains(&name) || PURE.contains(&name);
+    let is_known = |name: &str| MATH.contains(&name) || VALUES.contains(&name) || PURE.contains(&name);
     let is_float = name.strip_suffix('f').is_some_and(is_known);
     let is_free = matches!(called.kind(), Kind::Identifier | Kind::QualifiedIdentifier | Kind::TemplateFunction);
     // A function that the user defines under such a name may have side effects, and so may a macro.

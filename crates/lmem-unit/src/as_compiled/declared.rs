@@ -5,8 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use super::bracketed::is_name;
+
 /// Words before a name that is used, not declared.
-const BEFORE_USES: [&str; 14] = [
+pub(super) const BEFORE_USES: [&str; 14] = [
     "return", "case", "else", "goto", "new", "delete", "throw", "sizeof", "alignof", "decltype", "do", "not", "and",
     "or",
 ];
@@ -35,10 +37,6 @@ pub fn declared<Token: AsRef<str>>(tokens: impl Iterator<Item = Token>) -> BTree
         last = Some(token);
     }
     found
-}
-
-fn is_name(token: &str) -> bool {
-    token.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
 #[cfg(test)]

@@ -76,6 +76,12 @@ pub const MATH: [&str; 30] = [
     "tan", "tanh",
 ];
 
+/// Further functions of the toolkit that take values and return one; their `float` variants end in `f`.
+pub const VALUES: [&str; 14] = [
+    "abs", "cospi", "fabs", "fdividef", "fma", "fmax", "fmin", "isfinite", "isinf", "isnan", "max", "min", "sinpi",
+    "trunc",
+];
+
 /// Intrinsic functions that do the same.
 const INTRINSICS: [&str; 10] =
     ["__expf", "__fdividef", "__ldg", "__log2f", "__logf", "__popc", "__powf", "__saturatef", "__sinf", "__cosf"];

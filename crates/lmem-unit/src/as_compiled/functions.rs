@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::bracketed::{Bracketed, is_name};
-use super::expansion::MATH;
+use super::declared::BEFORE_USES;
+use super::expansion::{MATH, VALUES};
 use super::meeting::{has_meeting_instruction, is_ending, is_meeting, is_returning};
 
 /// Words before a parenthesis that call nothing.
@@ -36,16 +37,6 @@ const NO_CALLS: [&str; 28] = [
     "case",
     "static_assert",
     "requires",
-];
-
-/// Words before a name that is used, not declared.
-const BEFORE_CALLS: [&str; 12] =
-    ["return", "case", "else", "goto", "new", "delete", "throw", "do", "not", "and", "or", "sizeof"];
-
-/// Further functions of the toolkit that take values and return one; their `float` variants end in `f`.
-const VALUES: [&str; 14] = [
-    "abs", "cospi", "fabs", "fdividef", "fma", "fmax", "fmin", "isfinite", "isinf", "isnan", "max", "min", "sinpi",
-    "trunc",
 ];
 
 /// Words between a parameter list and a body.
@@ -156,7 +147,7 @@ impl<'t> Bracketed<'t> {
             }
             // `V3 sum(a)` declares a variable; what its type's constructor does, the type's name tells.
             let before = self.token(at - 1);
-            let is_declared = is_name(before) && !BEFORE_CALLS.contains(&before);
+            let is_declared = is_name(before) && !BEFORE_USES.contains(&before);
             let is_open = self.token(self.behind_template_arguments(at + 1)) == "(";
             let is_call = is_open && !is_declared && !members.contains(&at);
             function.is_loud |= is_call && variables.contains(word);

@@ -37,7 +37,7 @@ use lmem_base::source::normalize;
 pub use self::align::directive_name;
 pub use self::behaviour::{Behaviour, Beside, CONVERSION, operators_in};
 pub use self::blocks::Blocks;
-pub use self::expansion::{Expansion, MATH, is_unroll_pragma};
+pub use self::expansion::{Expansion, MATH, VALUES, is_unroll_pragma};
 pub use self::hidden::{Hidden, are_heads};
 use self::preprocessed::Line;
 pub use self::string_text::compiled_string;
@@ -152,15 +152,23 @@ impl AsCompiled {
         }
     }
 
+    /// The names that the files beside one declare.
+    pub fn declared_beside(&self, path: &Path, folder: &Path) -> BTreeSet<String> {
+        self.others(path, folder).flat_map(|file| file.declared.iter().cloned()).collect()
+    }
+
     /// What the files beside one declare, and may do.
     pub fn beside(&self, path: &Path, folder: &Path) -> Beside {
-        let others = || self.files.iter().filter(|file| normalize(&folder.join(&file.path)) != *path);
         Beside {
             is_known: !self.files.is_empty(),
-            declared: others().flat_map(|file| file.declared.iter().cloned()).collect(),
-            behaviour: others().fold(Behaviour::default(), |all, file| all.and(&file.behaviour)),
+            declared: self.declared_beside(path, folder),
+            behaviour: self.others(path, folder).fold(Behaviour::default(), |all, file| all.and(&file.behaviour)),
             operators: self.files.iter().flat_map(|file| file.behaviour.operators.iter().cloned()).collect(),
         }
+    }
+
+    fn others<'s>(&'s self, path: &'s Path, folder: &'s Path) -> impl Iterator<Item = &'s CompiledFile> {
+        self.files.iter().filter(move |file| normalize(&folder.join(&file.path)) != *path)
     }
 
     /// The compiled form of a file with this text, by its absolute path.

@@ -55,6 +55,11 @@ impl CompiledUnit<'_> {
         self.files.known(&lmem_base::source::normalize(&file.path), &self.unit.base, file.text())
     }
 
+    /// The names that the unit's other files declare.
+    pub fn declared_beside(&self, file: &SourceFile) -> BTreeSet<String> {
+        self.files.declared_beside(&lmem_base::source::normalize(&file.path), &self.unit.base)
+    }
+
     /// What the unit's other files declare, and may do.
     pub fn beside(&self, file: &SourceFile) -> Beside {
         self.files.beside(&lmem_base::source::normalize(&file.path), &self.unit.base)
@@ -90,7 +95,7 @@ impl CompiledUnit<'_> {
         let found = compiled.hidden_statements(text, &range)?;
         // A header may declare a function that has the name of CUDA's.
         let beside = OnceCell::new();
-        let is_beside = |name: &&str| beside.get_or_init(|| self.beside(&span.file)).declared.contains(*name);
+        let is_beside = |name: &&str| beside.get_or_init(|| self.declared_beside(&span.file)).contains(*name);
         if found.iter().flat_map(Hidden::calls).any(|name| is_beside(&name)) {
             return None;
         }
