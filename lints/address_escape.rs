@@ -156,7 +156,9 @@ fn advice(escape: &Escape) -> &'static str {
             "define the function in a header so that it can be inlined, or pass and return the value"
         }
         EscapeKind::Call(_) => "let the function be inlined (`__forceinline__`), or pass and return the value",
-        EscapeKind::IndirectCall => "replace the indirect call by a `switch` over direct calls",
+        EscapeKind::IndirectCall => {
+            "replace the indirect call by a `switch` over direct calls, a virtual one by `Class::function()`"
+        }
         EscapeKind::Printed => "print the elements as values, or leave `printf` out of release builds",
         EscapeKind::Stored => "keep the pointer out of memory: pass the value, or an index",
         EscapeKind::Generic(_) => "do not mix pointers to local variables with pointers to other memory",

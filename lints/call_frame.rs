@@ -91,7 +91,10 @@ fn saved(cx: &LintContext<'_>, area: &CallArea, registers: u64, size: u64) -> Fi
 fn reason(cx: &LintContext<'_>) -> (&'static str, &'static str) {
     let frame = cx.frame;
     match (frame.is_address_taken, frame.kernels.is_empty()) {
-        (true, _) => ("called indirectly", "replace the indirect call by a `switch` over direct calls"),
+        (true, _) => (
+            "called indirectly",
+            "replace the indirect call by a `switch` over direct calls, a virtual one by `Class::function()`",
+        ),
         (false, true) if is_called(cx) => {
             ("called, not inlined", "let it be inlined (`__forceinline__`), or declare it `static`")
         }

@@ -11,6 +11,7 @@ use crate::ALL;
 use crate::framework::{
     BudgetedKernel, Check, Claim, Finding, Lint, LintContext, UnitContext, accesses, is_minor, remark,
 };
+use crate::rewrite::shared::must_be_resident;
 
 /// Names of all lints, and the word for all warnings.
 pub fn known_names() -> Vec<&'static str> {
@@ -53,7 +54,7 @@ fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
     ALL.iter().find_map(|lint| match lint.check {
         Check::Object(check) => check(cx, object).map(|finding| Claim {
             lint,
-            finding: with_owner(rounding(finding, cx), object, cx.frame),
+            finding: with_owner(waiting(rounding(finding, cx), cx), object, cx.frame),
             bytes: object.bytes,
             is_minor: is_minor(object, cx.frame.is_entry),
             accesses: accesses(object),
@@ -72,6 +73,14 @@ fn rounding(mut finding: Finding, cx: &LintContext<'_>) -> Finding {
             suggestion.applicability = Applicability::MaybeIncorrect;
         }
         suggestion.title.push_str(LAST_DIGITS);
+    }
+    finding
+}
+
+/// Marks suggestions of a kernel whose blocks may wait for each other.
+fn waiting(mut finding: Finding, cx: &LintContext<'_>) -> Finding {
+    if !finding.suggestions.is_empty() && must_be_resident(cx) {
+        finding.suggestions.iter_mut().for_each(|suggestion| suggestion.blocks_must_fit = true);
     }
     finding
 }

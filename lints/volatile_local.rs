@@ -104,17 +104,25 @@ fn reason(volatility: Option<&Volatility>) -> String {
     }
 }
 
+/// Why `volatile` may stand there.
+const KEEP_OPERATIONS: &str = "; `__fadd_rn` and `__fmul_rn` keep floating-point operations as written";
+
+/// Why it need not.
+const NOBODY_SEES: &str = ": no other thread can see the variable";
+
 fn advice(variable: Option<&Variable>) -> String {
     match variable {
         Some(variable) if variable.volatility == Some(Volatility::Pointer) => {
             format!("write `{}` if the data was meant to be volatile, not the pointer", meant(variable))
         }
-        Some(variable) if is_floating(variable) => {
-            "drop `volatile`; `__fadd_rn` and `__fmul_rn` keep floating-point operations as written".to_string()
+        Some(variable) if variable.volatility.is_none() => {
+            let reason = if is_floating(variable) { KEEP_OPERATIONS } else { NOBODY_SEES };
+            format!("drop `volatile` from the pointer, reference or cast that `{}` is accessed through{reason}", variable.name)
         }
-        Some(_) => "drop `volatile`: no other thread can see the variable".to_string(),
+        Some(variable) if is_floating(variable) => format!("drop `volatile`{KEEP_OPERATIONS}"),
+        Some(_) => format!("drop `volatile`{NOBODY_SEES}"),
         // Hand-written PTX (`ld.volatile.local`) has no declaration to change.
-        None => "use a non-volatile access in the inline PTX: no other thread can see this memory".to_string(),
+        None => "drop `volatile` from the type, pointer, reference or inline PTX of these accesses: no other thread can see this memory".to_string(),
     }
 }
 

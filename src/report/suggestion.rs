@@ -218,6 +218,7 @@ mod tests {
             is_by_statement: false,
             threads: None,
             must_end_spills: false,
+            blocks_must_fit: false,
             is_within_kernel: true,
             verification: Some(Verification { kernels: vec![kernel("sm_90"), kernel("sm_80")] }),
         }

@@ -42,6 +42,8 @@ pub struct Terms {
     pub keeps_loops: bool,
     /// The candidate counts only if no spill is left.
     pub must_end_spills: bool,
+    /// Blocks of the kernel may wait for each other: fewer that fit at once may wait without end.
+    pub blocks_must_fit: bool,
     /// Threads of the largest block, if the candidate relies on launches and not on the kernel's launch bounds.
     pub threads: Option<u32>,
     /// Cost of local accesses with a computed address.
@@ -90,6 +92,8 @@ pub enum Fault {
     Idle(u32),
     #[error("halves occupancy, saves less")]
     Occupancy,
+    #[error("fewer blocks fit at once, and blocks of the kernel may wait for each other")]
+    Waiting,
     #[error("shared memory leaves {1} of {0} warps resident, saves less")]
     Room(u32, u32),
     #[error("estimated cost {}", rise(*.0, *.1))]
@@ -228,6 +232,11 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Resul
     let old_work = before.work.total(rounds, terms.costs);
     let new_work = after.work.total_after(&before.work, rounds, terms.costs, terms.keeps_loops);
     let (old, new) = (resident(before, terms), resident(after, terms));
+    // Without a block size, both are of the same one.
+    let is_fewer = |(old, new): (Occupancy, Occupancy)| new.blocks < old.blocks || new.warps < old.warps;
+    if terms.blocks_must_fit && before.is_entry && old.zip(new).is_none_or(is_fewer) {
+        return Err(Fault::Waiting);
+    }
     let halves = old.zip(new).filter(|(old, new)| new.warps * 2 <= old.warps);
     let is_unpaid = halves.is_some_and(|(old, new)| !is_paid(old_work, new_work, old.warps, new.warps));
     let room = crowded(before, after, terms).filter(|(free, left)| !is_paid(old_work, new_work, *free, *left));
@@ -453,6 +462,7 @@ mod tests {
         rounds: None,
         keeps_loops: false,
         must_end_spills: false,
+        blocks_must_fit: false,
         threads: None,
         costs: ComputedCosts { load: 4, store: 4 },
     };

@@ -528,6 +528,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             rounds: candidate.suggestion.rounds,
             keeps_loops: candidate.suggestion.keeps_loops,
             must_end_spills: candidate.suggestion.must_end_spills,
+            blocks_must_fit: candidate.suggestion.blocks_must_fit,
             threads: candidate.suggestion.threads,
             costs: computed_costs(kernel.bytes / ELEMENT_BYTES, is_per_thread),
         };

@@ -262,6 +262,7 @@ fn join(parts: &[(&Diagnostic, &Suggestion)]) -> Option<Suggestion> {
         all.threads = all.threads.max(suggestion.threads);
         all.keeps_loops &= suggestion.keeps_loops;
         all.is_by_statement &= suggestion.is_by_statement;
+        all.blocks_must_fit |= suggestion.blocks_must_fit;
         all.is_within_kernel &= suggestion.is_within_kernel;
     }
     Some(all)

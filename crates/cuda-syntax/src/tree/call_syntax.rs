@@ -7,6 +7,7 @@ use super::syntax_tree::SyntaxTree;
 use crate::ast::{Call, Field, Kind, Node, Subscript};
 use crate::tree::access_path::access_path;
 use crate::tree::calls::{Passed, argument_of};
+use crate::tree::construction::is_argument;
 use crate::tree::region::nodes_of;
 use crate::tree::role::role;
 
@@ -75,6 +76,16 @@ impl SyntaxTree {
                     _ => vec![value.byte_range()],
                 };
                 let is_called = is_plain && base_name(self.slice(type_node)) == base;
+                is_called.then_some(CallSyntax { range, object: None, arguments })
+            }
+            // The same with names alone is a function to the grammar.
+            Kind::FunctionDeclarator => {
+                let declaration = node.parent().filter(|it| it.kind() == Kind::Declaration)?;
+                let parameters = node.field(Field::Parameters)?.children();
+                let words = parameters.into_iter().filter(Node::is_named).map(|parameter| parameter.child(0));
+                let words = words.map(|word| word.filter(|word| is_argument(*word)).map(|word| word.byte_range()));
+                let arguments: Vec<_> = words.collect::<Option<_>>()?;
+                let is_called = base_name(self.slice(declaration.field(Field::Type)?)) == base;
                 is_called.then_some(CallSyntax { range, object: None, arguments })
             }
             Kind::UnaryExpression | Kind::PointerExpression if self.is_operator(node, base) => {

@@ -269,9 +269,31 @@ pub struct SyntaxTrees<'a> {
     numbers: RefCell<HashMap<PathBuf, Option<TreeId>>>,
     /// The same by the names in line tables, which each level of each inline chain asks for.
     names: RefCell<HashMap<String, Option<TreeId>>>,
+    /// Sizes of types by their text, as far as the front end's variables tell. `None` where two of one name differ.
+    type_sizes: OnceCell<HashMap<Box<str>, Option<u64>>>,
     trees: TreeList,
     /// Returned for a `TreeId` of another unit.
     empty: Rc<SyntaxTree>,
+}
+
+fn sizes_of_types(front_end: &FrontEnd) -> HashMap<Box<str>, Option<u64>> {
+    let mut sizes: HashMap<Box<str>, Option<u64>> = HashMap::new();
+    let mut note = |name: &str, size| {
+        let known = sizes.entry(name.into()).or_insert(Some(size));
+        *known = known.filter(|known| *known == size);
+    };
+    for variable in front_end.functions.values().flatten() {
+        let Some(bytes) = variable.bytes else { continue };
+        let name = variable.type_text.trim_start_matches("const ").trim();
+        note(name, bytes);
+        let Some((element, extents)) = name.split_once('[') else { continue };
+        let extents = extents.trim_end_matches(']').split("][").map(|extent| extent.parse::<u64>().ok());
+        let count = extents.reduce(|all, extent| all?.checked_mul(extent?)).flatten().filter(|count| *count > 0);
+        if let Some(count) = count.filter(|count| bytes.is_multiple_of(*count)) {
+            note(element.trim(), bytes / count);
+        }
+    }
+    sizes
 }
 
 /// Syntax trees, indexed by `TreeId`. The list only grows, so references to its elements stay valid.
@@ -309,6 +331,7 @@ impl<'a> SyntaxTrees<'a> {
             calls: RefCell::default(),
             numbers: RefCell::default(),
             names: RefCell::default(),
+            type_sizes: OnceCell::new(),
             trees: TreeList::default(),
             empty: Rc::new(SyntaxTree::plain(MappedText::default())),
         }
@@ -317,6 +340,12 @@ impl<'a> SyntaxTrees<'a> {
     /// The tree for an ID; an empty tree if the ID is not of this unit.
     pub fn tree(&self, id: TreeId) -> &Rc<SyntaxTree> {
         self.trees.get(id).unwrap_or(&self.empty)
+    }
+
+    /// The size of a type by its text, from any variable of the unit with that type, or with arrays of it.
+    pub fn bytes_of_type(&self, type_text: &str) -> Option<u64> {
+        let sizes = self.type_sizes.get_or_init(|| sizes_of_types(self.front_end));
+        sizes.get(type_text.trim_start_matches("const ").trim()).copied().flatten()
     }
 
     /// The calls of a function, by its mangled name, in the statements at an offset. Each access in code that was inlined there asks.

@@ -65,6 +65,8 @@ pub struct Suggestion {
     pub threads: Option<u32>,
     /// It counts only if no spill is left: the next suggestion goes further.
     pub must_end_spills: bool,
+    /// Blocks of the kernel may wait for each other: it counts only if no fewer fit at once.
+    pub blocks_must_fit: bool,
     /// The edits are inside one kernel and affect no other.
     pub is_within_kernel: bool,
     /// `None` until the suggestion is compiled.
@@ -83,6 +85,7 @@ impl Suggestion {
             is_by_statement: false,
             threads: None,
             must_end_spills: false,
+            blocks_must_fit: false,
             is_within_kernel: false,
             verification: None,
         }

@@ -39,7 +39,11 @@ pub fn mark_use(
         match inner {
             [_, ..] if level > 0 && !is_index_of_caller(access, inner, trees) => {
                 access.via = place.tree(trees).span(mention.range.clone());
-                narrow_inner(access, inner, trees);
+                let places = access.places.clone();
+                narrow_inner(access, (0, &places), inner, trees);
+            }
+            _ if access.is_computed() && !has_index(mention) && narrow_between(access, level, trees) => {
+                access.via = place.tree(trees).span(mention.range.clone());
             }
             _ => {
                 let uses: Vec<Use> = mentions().map(Use::of).collect();
@@ -58,6 +62,10 @@ pub fn mark_use(
         let mentions: Vec<Mention> = regions.flat_map(|region| place.tree(trees).mentions(region).to_vec()).collect();
         let uses: Vec<Use> = mentions.iter().filter(is_it).map(Use::of).collect();
         if let Some(mention) = best_use(mentions.iter().filter(is_it), access, place, trees) {
+            if access.is_computed() && !has_index(mention) && narrow_between(access, level, trees) {
+                access.via = place.tree(trees).span(mention.range.clone());
+                return;
+            }
             return narrow(access, (level, places), &Use::of(mention), &uses, trees);
         }
     }
@@ -81,15 +89,36 @@ fn has_own_index(access: &Access, inner: &[Use], trees: &SyntaxTrees<'_>) -> boo
     indices.any(|index| identifiers(text_of(index, place, trees)).any(is_own))
 }
 
-/// Narrows an access to the parameter or member in the inlined function; to its statement if several such uses cannot
-/// be distinguished.
-fn narrow_inner(access: &mut Access, inner: &[Use], trees: &SyntaxTrees<'_>) {
-    let places = access.places.clone();
+/// Narrows an access to the innermost statement before a level of inlining that indexes what it was given: `v[lo]` for the parameter `v`
+/// of a function that has the variable passed, and gives the element on.
+fn narrow_between(access: &mut Access, level: usize, trees: &SyntaxTrees<'_>) -> bool {
+    let all = access.places.clone();
+    for (between, places) in all.tails().enumerate().take(level) {
+        let Some(place) = places.first() else { break };
+        let tree = place.tree(trees);
+        let mentions = tree.regions(place.offset).into_iter().flat_map(|region| tree.mentions(region).to_vec());
+        let indexed = mentions.filter(|mention| mention.declaration.is_parameter && !mention.indices.is_empty());
+        let uses: Vec<Use> = indexed.map(|mention| Use::of(&mention)).collect();
+        if !uses.is_empty() {
+            narrow_inner(access, (between, places), &uses, trees);
+            return true;
+        }
+    }
+    false
+}
+
+fn has_index(mention: &Mention) -> bool {
+    !mention.indices.is_empty() || !mention.outer.is_empty() || mention.macro_index.is_some()
+}
+
+/// Narrows an access to the parameter or member in an inlined function, at a level of inlining; to its statement if several such uses
+/// cannot be distinguished.
+fn narrow_inner(access: &mut Access, (level, places): (usize, &Places), inner: &[Use], trees: &SyntaxTrees<'_>) {
     let Some(place) = places.first() else { return };
     let best = inner.iter().map(|one| likeness(one, access, place, trees)).max();
     let likely: Vec<&Use> = inner.iter().filter(|one| Some(likeness(one, access, place, trees)) == best).collect();
     let Some(first) = likely.first() else { return };
-    narrow(access, (0, &places), first, inner, trees);
+    narrow(access, (level, places), first, inner, trees);
     // `taps[k].x` and `taps[k].y` access the same element.
     let element = |one: &Use| one.range.start..one.indices.last().map_or(one.range.end, |index| index.end);
     let is_only =

@@ -11,12 +11,11 @@ use lmem_base::source::Span;
 
 use super::alike::OfAlike;
 use super::blame::{mark_use, settle};
-use super::part::{MAX_PADDING, Part, fitting, size_fits};
-use super::pointees::arrays_behind;
-use super::resolve::Found;
+use super::eligible::{eligible, may_be_slice};
+use super::part::{MAX_PADDING, Part, fitting};
 use super::twins::{Texts, assignment, contradicted, is_consistent};
-use super::votes::{Candidate, KnownUses, Resolved, Score, candidates, rank, votes};
-use crate::access::{Access, EscapeKind, RawObject, StoredValues};
+use super::votes::{Candidate, KnownUses, Resolved, Score, is_mentioned_as, rank, votes};
+use crate::access::{Access, RawObject};
 
 /// A source variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,8 +177,19 @@ fn choose(
         }
     }
     let mut assigned: BTreeMap<Vec<usize>, Option<Vec<usize>>> = BTreeMap::new();
+    // The elements of an array that was split are several objects, and one variable.
+    let are_slices = |only: &Winner, of: &[usize]| {
+        let bytes = of.iter().map(|index| objects[*index].bytes).sum::<u64>();
+        of.iter().all(|index| may_be_slice(&only.0.1, objects[*index]))
+            && only.0.1.bytes.is_some_and(|all| bytes <= all)
+    };
     let variable_of = |index: usize| {
         let own = &all[index];
+        if let ([only], [number]) = (own.as_slice(), numbers.candidates(own))
+            && certain.get(number).is_some_and(|of| are_slices(only, of))
+        {
+            return Some(0);
+        }
         // The last of them may have padding.
         let is_twin = |other: &usize| objects[*other].bytes.abs_diff(objects[index].bytes) <= MAX_PADDING;
         let twins: Vec<usize> = groups[&numbers.set(own)].iter().copied().filter(is_twin).collect();
@@ -277,211 +287,6 @@ fn winners(
     winners
 }
 
-type Test<'a> = &'a dyn Fn(&Candidate, &Score) -> bool;
-
-/// The candidates that fit in size and, if there is a run-time index, are indexed by it.
-fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees<'_>) -> BTreeMap<Candidate, Score> {
-    let bytes_of_object = object.bytes;
-    let mut scores = votes(object, resolved);
-    look_through(&mut scores, object, trees);
-    let guilty = object.accesses.iter().enumerate().max_by_key(|(_, access)| access.guilt());
-    let guilty = guilty.filter(|(_, access)| access.is_computed());
-    let of_guilty = guilty.map(|(number, access)| candidates(resolved.of(number, access)));
-    let mut of_guilty = of_guilty.unwrap_or_default();
-    let through = scores.iter().filter(|(_, score)| score.through.as_ref().is_some_and(|it| of_guilty.contains(it)));
-    let behind: Vec<Candidate> = through.map(|(candidate, _)| candidate.clone()).collect();
-    of_guilty.extend(behind);
-    // All accesses to a `volatile` variable are volatile.
-    let is_plain = object.accesses.iter().any(|access| !access.is_volatile && !access.in_callee);
-    scores.retain(|(_, declaration), _| !(is_plain && declaration.volatility == Some(Volatility::Value)));
-    // A parameter of an inlined function may be a structure that only holds a pointer. Without a known size this cannot
-    // be excluded, so the parameter is dropped.
-    scores.retain(|(_, declaration), score| {
-        score.is_own || score.is_indexed || !declaration.is_parameter || declaration.bytes.is_some()
-    });
-    // A structure ends where it ends: what lies behind it is no padding if it is written.
-    let ends_before = |(_, declaration): &Candidate, score: &Score| {
-        declaration.kind == DeclarationKind::Aggregate
-            && score.members.is_empty()
-            && declaration.bytes.is_some_and(|size| size < object.extent && size < object.bytes)
-    };
-    let fits = |candidate: &Candidate, score: &Score| {
-        fitting(&candidate.1, &score.members, object.bytes).is_some() && !ends_before(candidate, score)
-    };
-    // A structure smaller than the object is not the object; its pointee may be.
-    let fits_in = |(_, declaration): &Candidate| {
-        declaration.kind != DeclarationKind::Aggregate && declaration.bytes.is_some_and(|bytes| bytes < object.bytes)
-    };
-    // A parameter is read in place. Only a copied parameter is an object, and the copy has its values.
-    let unlikely: BTreeSet<Candidate> = scores
-        .iter()
-        .filter(|(candidate, score)| candidate.1.is_parameter && !may_be_copy(object, candidate, score, trees))
-        .map(|(candidate, _)| candidate.clone())
-        .collect();
-    let is_likely = |candidate: &Candidate| !unlikely.contains(candidate);
-    // Variables that share memory are used by different statements. The one with the run-time index is to blame. It may
-    // be smaller than the object, but only if it is the only such candidate. No variable of the object's full size may
-    // have an index too.
-    let is_filled = scores.iter().any(|(candidate, score)| {
-        let is_sized = candidate.1.bytes.is_some() && fits(candidate, score);
-        is_sized && is_likely(candidate) && score.certain > 0
-    });
-    // A view made by an expression, `auto sum = a + b;`, is no object where one of known size is.
-    scores.retain(|(_, declaration), _| !(is_filled && declaration.type_text == "auto" && declaration.bytes.is_none()));
-    note_rivals(&mut scores, object.bytes, trees);
-    // A structure that a function gets by value has the size of its type, which any variable of the type tells.
-    let is_passed_by_value = |(_, declaration): &Candidate| {
-        let size = || type_bytes(declaration.type_text.trim_start_matches("const ").trim(), trees);
-        declaration.is_parameter
-            && declaration.kind == DeclarationKind::Aggregate
-            && size().is_some_and(|size| size_fits(Some(size), bytes_of_object))
-    };
-    // Nothing tells of a parameter of unknown size that is not copied: a structure of pointers is only read beside.
-    let may_be_read = |candidate: &Candidate| is_likely(candidate) || candidate.1.bytes.is_some();
-    // What is passed to a call is as large as the object: a smaller variable beside it only shares its bytes.
-    let is_call = |kind: &EscapeKind| matches!(kind, EscapeKind::Call(_)) && !kind.is_print();
-    let is_passed = object.escapes.iter().any(|escape| is_call(&escape.kind));
-    let smaller = scores.keys().filter(|candidate| of_guilty.contains(candidate) && fits_in(candidate)).count();
-    // The bytes beyond it are those of a variable that some access or escape mentions.
-    let has_larger = object.is_print_buffer() || scores.iter().any(|(candidate, score)| fits(candidate, score));
-    let steps: [Test<'_>; 6] = [
-        &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && is_likely(candidate),
-        &|candidate, _| !is_filled && of_guilty.contains(candidate) && is_passed_by_value(candidate),
-        &|candidate, _| {
-            smaller == 1
-                && has_larger
-                && !is_passed
-                && !is_filled
-                && of_guilty.contains(candidate)
-                && fits_in(candidate)
-                && is_likely(candidate)
-        },
-        &|candidate, score| of_guilty.contains(candidate) && fits(candidate, score) && may_be_read(candidate),
-        &|candidate, score| fits(candidate, score) && is_likely(candidate),
-        &|candidate, score| fits(candidate, score) && may_be_read(candidate),
-    ];
-    for step in steps {
-        if scores.iter().any(|(candidate, score)| step(candidate, score)) {
-            scores.retain(|candidate, score| step(candidate, score));
-            return scores;
-        }
-    }
-    BTreeMap::new()
-}
-
-/// Whether a parameter may be copied to the object. A kernel's own parameter must be the one that the values come from:
-/// a variable of the kernel may begin with another one, such as a buffer. A parameter of an inlined function has the
-/// values of any argument.
-fn may_be_copy(object: &RawObject, (tree, declaration): &Candidate, score: &Score, trees: &SyntaxTrees<'_>) -> bool {
-    let StoredValues::Parameter(copy) = &object.stored_values else { return false };
-    let own = copy.parameter.as_ref().filter(|_| score.is_own);
-    let (start, end) = declaration.range;
-    own.is_none_or(|own| trees.tree(*tree).span(start..end).as_ref() == Some(&own.span))
-}
-
-/// The size of a pointer on the device.
-const POINTER_BYTES: u64 = 8;
-
-/// Replaces views, spans and closures by the arrays behind them: a variable smaller than the object is not the object. A
-/// parameter of unknown size is not either if its argument has the object's size: a view is made in place at the call.
-fn look_through(scores: &mut BTreeMap<Candidate, Score>, object: &RawObject, trees: &SyntaxTrees<'_>) {
-    let bytes = object.bytes;
-    // A structure of pointers and references alone is accessed by whole pointers.
-    let has_pointers =
-        object.accesses.iter().any(|access| access.element_bytes().is_none_or(|bytes| bytes >= POINTER_BYTES));
-    let leads_on = |declaration: &Declaration| {
-        let is_pointer = |type_text: &str| type_text.trim_end().ends_with(['*', '&']);
-        let mut members = declaration.members.iter().map(|(_, type_text, _)| type_text.as_str()).peekable();
-        !has_pointers && members.peek().is_some() && members.all(is_pointer)
-    };
-    let is_view = |declaration: &Declaration| {
-        let size = declaration.bytes.or_else(|| type_bytes(&declaration.type_text, trees));
-        let is_aggregate = declaration.kind == DeclarationKind::Aggregate;
-        let is_smaller = || match size {
-            Some(size) => size < bytes && !size_fits(Some(size), bytes),
-            None => declaration.is_parameter,
-        };
-        is_aggregate && (leads_on(declaration) || is_smaller())
-    };
-    let has_size =
-        |declaration: &Declaration| declaration.bytes.is_some() || type_bytes(&declaration.type_text, trees).is_some();
-    let leading: Vec<Candidate> = scores.keys().filter(|(_, declaration)| is_view(declaration)).cloned().collect();
-    for candidate in leading {
-        let Some(score) = scores.get(&candidate) else { continue };
-        let Some(places) = score.mentioned_at.clone() else { continue };
-        let arrays = arrays_behind(&candidate.1, &places, trees).into_iter();
-        let arrays: Vec<Candidate> = arrays.filter(|(_, array)| size_fits(array.bytes, bytes)).collect();
-        // A member of a structure that was split (SROA) is also smaller than the structure.
-        let has_part = candidate.1.members.iter().any(|(_, _, member)| size_fits(Some(*member), bytes));
-        if arrays.is_empty() && (has_part || !has_size(&candidate.1)) {
-            continue;
-        }
-        let Some(score) = scores.remove(&candidate) else { continue };
-        for array in arrays {
-            let span = trees.tree(array.0).span(array.1.range.0..array.1.range.1);
-            let known = scores.entry(array).or_default();
-            known.certain += score.certain;
-            known.places += score.places;
-            known.is_indexed |= score.is_indexed;
-            known.is_own = true;
-            known.voters.extend(&score.voters);
-            known.span = known.span.take().or(span);
-            known.through = Some(candidate.clone());
-        }
-    }
-}
-
-/// Records for each variable the arrays, or structures of the object's size, that other computed accesses use, and whose
-/// lifetimes do not overlap with it.
-fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &SyntaxTrees<'_>) {
-    let arrays = scores.iter().filter(|((_, declaration), score)| {
-        let may_share = match declaration.kind {
-            DeclarationKind::Array => declaration.bytes.is_some_and(|size| size <= bytes),
-            // A smaller one may be a view of the array.
-            DeclarationKind::Aggregate => declaration.bytes.is_some() && size_fits(declaration.bytes, bytes),
-            DeclarationKind::Scalar | DeclarationKind::Alias => false,
-        };
-        may_share && !declaration.is_parameter && score.through.is_none()
-    });
-    // An array that a function gets the address of is used there, without an index here.
-    let is_given = |score: &Score| score.voters.is_empty() && score.is_passed && score.certain > 0;
-    let arrays: Vec<(Candidate, BTreeSet<usize>, bool)> =
-        arrays.map(|(candidate, score)| (candidate.clone(), score.voters.clone(), is_given(score))).collect();
-    // The block of one ends before the other is declared, or they have none in common.
-    let ends_before = |one: &Candidate, other: &Candidate| one.1.ends_before(other.1.range.0);
-    let is_apart = |one: &Candidate, other: &Candidate| {
-        let is_together = one.1.is_in_scope(other.1.range.0) || other.1.is_in_scope(one.1.range.0);
-        one.0 != other.0 || !is_together || ends_before(one, other) || ends_before(other, one)
-    };
-    // In one block, the first is not named any more where the second is declared.
-    let is_replaced = |one: &Candidate, other: &Candidate| {
-        let tree = trees.tree(one.0);
-        one.0 == other.0 && (tree.is_replaced_by(&one.1, &other.1) || tree.is_replaced_by(&other.1, &one.1))
-    };
-    for (candidate, score) in scores {
-        let rivals = arrays.iter().filter(|(rival, voters, is_given)| {
-            rival != candidate
-                && !score.voters.is_empty()
-                && (!voters.is_empty() || *is_given)
-                && voters.is_disjoint(&score.voters)
-                && (is_apart(candidate, rival) || is_replaced(candidate, rival))
-        });
-        let rivals: Vec<&(Candidate, BTreeSet<usize>, bool)> = rivals.collect();
-        // Of two in one statement, the one that more of these accesses mention has them all.
-        let is_less = |voters: &BTreeSet<usize>| {
-            rivals.iter().any(|(_, more, _)| voters.len() < more.len() && !voters.is_empty() && voters.is_subset(more))
-        };
-        score.rivals =
-            rivals.iter().filter(|(_, voters, _)| !is_less(voters)).map(|(rival, ..)| rival.clone()).collect();
-    }
-}
-
-/// The size of a type by its text, from any variable of the unit with that type.
-fn type_bytes(type_text: &str, trees: &SyntaxTrees<'_>) -> Option<u64> {
-    let mut variables = trees.front_end.functions.values().flatten();
-    variables.find(|variable| variable.type_text.trim_start_matches("const ").trim() == type_text)?.bytes
-}
-
 fn describe(
     object: &mut RawObject,
     resolved: &Resolved<'_>,
@@ -523,10 +328,6 @@ fn describe(
         sharing: score.rivals.iter().map(|rival| shared_with(rival, trees)).collect(),
         members: declaration.members.iter().map(|(path, type_text, _)| (path.clone(), type_text.clone())).collect(),
     })
-}
-
-fn is_mentioned_as(own: &Candidate) -> impl Fn(&Found) -> bool {
-    |found| found.place.tree == own.0 && found.mention.declaration.range == own.1.range
 }
 
 /// Whether a statement on the inline chain of an access names the variable.
@@ -629,6 +430,7 @@ fn declared(object: &RawObject, resolved: &Resolved<'_>) -> Option<Declaration> 
 mod tests {
     use super::super::scene::{Scene, Shown, at, copy_of, object};
     use super::*;
+    use crate::access::StoredValues;
     use crate::access::{Parameter, ParameterCopy};
 
     /// The names of objects built from a scene.

@@ -13,7 +13,7 @@ use lmem_base::source::Span;
 use nv_code::AccessKind;
 
 use super::macro_uses::{self, Declared};
-use super::resolve::{Found, Known, Wanted, resolve};
+use super::resolve::{Found, Known, Use, Wanted, resolve};
 use crate::access::{Access, Escape, EscapeKind, RawObject};
 use crate::place::{Place, Places};
 
@@ -130,7 +130,9 @@ pub fn votes(object: &RawObject, resolved: &Resolved<'_>) -> BTreeMap<Candidate,
             let candidate = (found.place.tree, found.mention.declaration.clone());
             scores.entry(candidate).or_default().voters.insert(number);
         }
-        vote(found, access.is_computed(), |mention, place| is_address_of(mention, place, trees), trees, &mut scores);
+        let is_passed =
+            |one: &Found| is_address_of(&one.mention, &one.place, trees) || is_referred_to(one, access, trees);
+        vote(found, access.is_computed(), is_passed, trees, &mut scores);
     }
     for escape in &object.escapes {
         let argument = argument_range(escape, trees);
@@ -151,7 +153,7 @@ pub fn votes(object: &RawObject, resolved: &Resolved<'_>) -> BTreeMap<Candidate,
         let found =
             resolve(&escape.places, trees, &Wanted { fits: &fits, is_indexed: false, kind: None }, &Known::default());
         let is_certain = argument.is_some() || hidden.is_some();
-        vote(&found, is_certain, |mention, _| mention.is_passed, trees, &mut scores);
+        vote(&found, is_certain, |one| one.mention.is_passed, trees, &mut scores);
     }
     scores.retain(|candidate, score| score.certain > 0 || score.is_passed || may_be_passed(object, candidate, trees));
     // A scalar is in memory only if its address is taken or it is `volatile`; otherwise it is only mentioned nearby.
@@ -201,6 +203,11 @@ fn may_be_passed(object: &RawObject, (tree, declaration): &Candidate, trees: &Sy
     calls.peek().is_none() || calls.any(|escape| escape.places.iter().any(is_around))
 }
 
+/// Whether a use is one of a variable.
+pub fn is_mentioned_as(own: &Candidate) -> impl Fn(&Found) -> bool {
+    |found| found.place.tree == own.0 && found.mention.declaration.range == own.1.range
+}
+
 pub fn rank(score: &Score) -> (u64, u64) {
     (score.certain, score.places)
 }
@@ -209,7 +216,7 @@ pub fn rank(score: &Score) -> (u64, u64) {
 fn vote(
     found: &[Found],
     is_certain: bool,
-    is_passed: impl Fn(&Mention, &Place) -> bool,
+    is_passed: impl Fn(&Found) -> bool,
     trees: &SyntaxTrees<'_>,
     scores: &mut BTreeMap<Candidate, Score>,
 ) {
@@ -223,7 +230,7 @@ fn vote(
         let is_index = !mention.indices.is_empty() || !indexed.contains(&mention.declaration);
         let has_index = !mention.indices.is_empty() || mention.macro_index == Some(true);
         let span = |(start, end): (usize, usize)| place.tree(trees).span(start..end);
-        let is_passed = is_passed(mention, place);
+        let is_passed = is_passed(one);
         let is_first = seen.insert(&mention.declaration);
         let score = scores.entry((tree, mention.declaration.clone())).or_default();
         score.is_passed |= is_passed;
@@ -245,6 +252,17 @@ fn vote(
 /// `&x`: an argument alone does not show that a scalar's address is passed.
 fn is_address_of(mention: &Mention, place: &Place, trees: &SyntaxTrees<'_>) -> bool {
     mention.is_passed && place.tree(trees).text()[..mention.range.start].trim_end().ends_with('&')
+}
+
+/// Whether a `volatile` access is to an argument that an inlined function gets by reference: such a scalar is in memory.
+fn is_referred_to(found: &Found, access: &Access, trees: &SyntaxTrees<'_>) -> bool {
+    let Some(place) = access.places.first().filter(|_| access.is_volatile) else { return false };
+    let is_reference = |inner: &Use| {
+        let tree = place.tree(trees);
+        let parameter = tree.declaration_of(&inner.range).filter(|declaration| declaration.is_parameter);
+        parameter.is_some_and(|it| tree.text()[..it.range.0].trim_end().ends_with('&'))
+    };
+    found.inner.iter().any(is_reference)
 }
 
 /// `key` for `state.key[k]`; empty for the variable itself.

@@ -160,9 +160,11 @@ impl Frame {
     }
 
     /// The loads at computed addresses of objects that something is stored to that differs, and nothing else but one
-    /// number. They read what differs if all stores keep to it: [`Frame::is_all_divergent`].
+    /// number; those of one element too where all that is stored is known to differ. They read what differs if all
+    /// stores keep to it: [`Frame::is_all_divergent`].
     pub fn divergent_loads(&self, function: &PtxFunction, level: &dyn Fn(Reg) -> Level) -> Vec<usize> {
-        let is_divergent = |root: i64| {
+        // Whether that holds for an element in the midst of others, and for one by itself.
+        let differs = |root: i64| {
             let own = self.stores.iter().filter(|store| store.place.root() == Some(root));
             let values: Vec<&Operand> = own.flat_map(|store| values(&function.instructions[store.at])).collect();
             let numbers = values.iter().filter(|value| register(value).is_none());
@@ -172,19 +174,18 @@ impl Frame {
                 }
                 distinct
             });
-            let mut registers = values.iter().filter_map(|value| register(value));
-            distinct.len() <= 1 && registers.any(|register| level(register) == Level::Differs)
+            let differs = |value: &&Operand| register(value).is_some_and(|register| level(register) == Level::Differs);
+            (distinct.len() <= 1 && values.iter().any(differs), values.iter().all(differs))
         };
-        let computed = self.loads.iter().filter_map(|(at, place)| match place {
-            Place::From(root) => Some((*at, *root)),
-            _ => None,
-        });
         // Each object is asked about once, however many loads it has.
         let mut known = BTreeMap::new();
-        computed
-            .filter(|(_, root)| *known.entry(*root).or_insert_with(|| is_divergent(*root)))
-            .map(|(at, _)| at)
-            .collect()
+        let mut is_divergent = |place: &Place| match place {
+            Place::From(root) => known.entry(*root).or_insert_with(|| differs(*root)).0,
+            // An element of its own, as a member, is no evidence for itself.
+            Place::At { root, .. } => known.entry(*root).or_insert_with(|| differs(*root)).1,
+            Place::Base | Place::Anywhere => false,
+        };
+        self.loads.iter().filter(|(_, place)| is_divergent(place)).map(|(at, _)| *at).collect()
     }
 
     /// Whether all that the kernel stores to its frame differs, but for numbers and copies of parameters.
@@ -394,5 +395,16 @@ mod tests {
         assert_eq!(of(&format!("{fill}st.local.u32 [%b+12], %n;\n{}", read("%b", "%n")), "%x"), None);
         assert_eq!(of(&format!("{fill}st.local.u32 [%b+12], 7;\n{}", read("%b", "%n")), "%x"), None);
         assert_eq!(of(&format!("{fill}ld.local.u32 %x, [%b+4];"), "%x"), None);
+    }
+
+    #[test]
+    fn what_differs_is_followed_through_several_arrays() {
+        let fill = "mul.wide.u32 %q, %n, 4;\nadd.s64 %r, %b, %q;\nst.local.u32 [%r], %t;\n";
+        let copy = format!("{fill}{}add.s64 %s, %a, %q;\nst.local.u32 [%s], %x;\n", read("%b", "%n"));
+        let element = "ld.local.u32 %y, [%a+4];\n";
+        assert_eq!(of(&format!("{copy}{element}"), "%y"), Some(true));
+        // An element is no evidence for itself: `head = head + 1` beside what differs.
+        let head = "ld.local.u32 %y, [%b+20];\nadd.s32 %z, %y, 1;\nst.local.u32 [%b+20], %z;\n";
+        assert_eq!(of(&format!("{fill}{head}"), "%y"), None);
     }
 }

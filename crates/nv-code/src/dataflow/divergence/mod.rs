@@ -29,6 +29,9 @@ use crate::ptx::PtxFunction;
 pub use self::level::Level;
 use self::warp::Warps;
 
+/// How many arrays in turn what differs is followed through.
+const MAX_ARRAYS_IN_TURN: usize = 4;
+
 /// Divergence of the registers of one function.
 pub struct Divergence {
     /// By register.
@@ -46,16 +49,23 @@ impl Divergence {
         let private: HashMap<usize, Level> = uniform.collect();
         let found = Self::with(private.clone(), function, loops, reaching, uses);
         let Some(frame) = frame else { return found };
-        // Values may come from the frame and go back to it, as in a sort: that they differ is assumed, and must hold.
-        let assumed = frame.divergent_loads(function, &|register| found.level(register));
-        if assumed.is_empty() {
-            return found;
+        // Values may come from the frame and go back to it, as in a sort, or to another array: that they differ is assumed, and must hold.
+        let mut more: Option<Self> = None;
+        let mut known = 0;
+        for _ in 0..MAX_ARRAYS_IN_TURN {
+            let levels = more.as_ref().unwrap_or(&found);
+            let assumed = frame.divergent_loads(function, &|register| levels.level(register));
+            if assumed.len() == known {
+                break;
+            }
+            known = assumed.len();
+            let assumed = assumed.into_iter().map(|at| (at, Level::Differs));
+            let private = private.clone().into_iter().chain(assumed).collect();
+            more = Some(Self::with(private, function, loops, reaching, uses));
         }
-        let assumed = assumed.into_iter().map(|at| (at, Level::Differs));
-        let more = Self::with(private.into_iter().chain(assumed).collect(), function, loops, reaching, uses);
-        match frame.is_all_divergent(function, &|register| more.level(register)) {
-            true => more,
-            false => found,
+        match more {
+            Some(more) if frame.is_all_divergent(function, &|register| more.level(register)) => more,
+            _ => found,
         }
     }
 
