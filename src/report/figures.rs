@@ -60,6 +60,8 @@ struct Row {
     architectures: BTreeSet<(Arch, String)>,
     registers: [FigureRange; 2],
     occupancy: [FigureRange; 2],
+    /// Of machine code that grows much, in KiB.
+    code: [FigureRange; 2],
 }
 
 /// Minimum and maximum of a figure; empty if no kernel has it.
@@ -109,6 +111,10 @@ impl Figures {
             if let (Some(before), Some(after)) = (before, after.and_then(|after: &Footprint| after.occupancy_percent)) {
                 add(&mut row.occupancy, before, Some(after));
             }
+            if let Some((before, after)) = verified.and_then(|verified| grown(&verified.before, &verified.after)) {
+                row.code[0].add(before);
+                row.code[1].add(after);
+            }
         }
         Self { rows: rows.into_iter().collect() }
     }
@@ -150,6 +156,7 @@ impl Figures {
             Column::Registers,
             Column::Shared,
             Column::Occupancy,
+            Column::Code,
         ];
         all.into_iter().filter(|column| self.rows.iter().any(|(key, row)| column.is_said(key, row))).collect()
     }
@@ -206,6 +213,17 @@ fn add(ranges: &mut [FigureRange; 2], before: u32, after: Option<u32>) {
     }
 }
 
+/// The machine code before and after, in KiB, if it grows so much that the reader should weigh it: by half, and by more than any cache of instructions keeps at hand.
+fn grown(before: &Footprint, after: &Footprint) -> Option<(u32, u32)> {
+    let is_grown =
+        before.code_bytes > 0 && after.code_bytes > before.code_bytes + (before.code_bytes / 2).max(CODE_SAID);
+    let kib = |bytes: u64| u32::try_from(bytes.div_ceil(1024)).ok();
+    if is_grown { Some((kib(before.code_bytes)?, kib(after.code_bytes)?)) } else { None }
+}
+
+/// Bytes of machine code that are worth a word.
+const CODE_SAID: u64 = 8 << 10;
+
 /// The verified figures of a kernel. A file that is compiled in several ways has a kernel several times.
 fn verified<'v>(verified: &'v [VerifiedKernel], kernel: &KernelInstance) -> Option<&'v VerifiedKernel> {
     let mut same = verified.iter().filter(|it| it.mangled == kernel.mangled && it.arch == kernel.arch);
@@ -223,6 +241,7 @@ enum Column {
     Registers,
     Shared,
     Occupancy,
+    Code,
 }
 
 impl Column {
@@ -235,6 +254,7 @@ impl Column {
             Self::Registers => "registers",
             Self::Shared => "shared memory",
             Self::Occupancy => "occupancy",
+            Self::Code => "machine code",
         }
     }
 
@@ -251,6 +271,7 @@ impl Column {
             Self::Registers => row.registers[0].0.is_some(),
             Self::Shared => differs(|memory| memory.shared),
             Self::Occupancy => row.occupancy[0] != row.occupancy[1],
+            Self::Code => row.code[0] != row.code[1],
         }
     }
 
@@ -275,6 +296,7 @@ impl Column {
             Self::Shared => memory(|memory| memory.shared),
             Self::Registers => ranges(row.registers, ""),
             Self::Occupancy => ranges(row.occupancy, " %"),
+            Self::Code => ranges(row.code, " KiB"),
         }
     }
 }
@@ -321,6 +343,14 @@ mod tests {
         let mut kernels = ["sm_100", "sm_90", "sm_80"].map(|arch| samples::kernel("scan", arch, 64));
         kernels[0].usage.registers = 40;
         assert_eq!(text(&kernels), "sm_80, sm_90, sm_100: stack frame 64 B, registers 31–40");
+    }
+
+    #[test]
+    fn machine_code_is_said_where_it_grows_much() {
+        let of = |code_bytes| Footprint { code_bytes, ..Footprint::default() };
+        assert_eq!(grown(&of(20 << 10), &of(40 << 10)), Some((20, 40)));
+        assert_eq!(grown(&of(20 << 10), &of(29 << 10)), None);
+        assert_eq!((grown(&of(1 << 10), &of(9 << 10)), grown(&of(0), &of(99 << 10))), (None, None));
     }
 
     #[test]

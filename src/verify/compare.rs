@@ -445,6 +445,7 @@ fn footprint(function: &Function, occupancy: Option<Occupancy>, work: u64) -> Fo
         usage: function.usage,
         blocks: occupancy.and_then(|occupancy| occupancy.blocks),
         occupancy_percent: occupancy.map(|occupancy| occupancy.percent),
+        code_bytes: function.code,
         work,
     }
 }

@@ -151,6 +151,9 @@ pub struct Footprint {
     pub blocks: Option<u32>,
     /// Occupancy: resident warps in percent of the architecture's maximum.
     pub occupancy_percent: Option<u32>,
+    /// Bytes of machine code, without what it calls; 0 if unknown.
+    #[serde(default)]
+    pub code_bytes: u64,
     /// Estimated cost: instructions weighted by loop and by kind. Only comparable with the estimate for the same kernel
     /// before or after an edit.
     pub work: u64,

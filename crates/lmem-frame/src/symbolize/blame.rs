@@ -37,7 +37,7 @@ pub fn mark_use(
         let Some(mention) = best_use(mentions(), access, place, trees) else { return };
         let inner = found.iter().find(|one| std::ptr::eq(&one.mention, mention)).map_or(&[][..], |one| &one.inner);
         match inner {
-            [_, ..] if level > 0 && !is_index_of_caller(access, inner, trees) => {
+            [_, ..] if level > 0 && !is_index_of_caller(access, inner, trees) && !is_element(mention, inner) => {
                 access.via = place.tree(trees).span(mention.range.clone());
                 let places = access.places.clone();
                 narrow_inner(access, (0, &places), inner, trees);
@@ -69,6 +69,11 @@ pub fn mark_use(
             return narrow(access, (level, places), &Use::of(mention), &uses, trees);
         }
     }
+}
+
+/// Whether the caller gives an element, `rows[k]`, which the inlined function uses as a whole: the caller's index is the one to blame.
+fn is_element(mention: &Mention, inner: &[Use]) -> bool {
+    has_index(mention) && inner.iter().all(|one| one.all().next().is_none())
 }
 
 /// Whether the access is in an overloaded `operator[]` or `operator()` that takes its index from the caller: then the caller's is the one

@@ -230,16 +230,17 @@ impl<'m> Level<'m> {
         let here = places.first().map(|place| candidates((place, trees), all, parts, wanted)).unwrap_or_default();
         let (aliases, variables): (Vec<Here<'_>>, Vec<Here<'_>>) =
             here.into_iter().partition(|here| here.mention.declaration.kind == DeclarationKind::Alias);
-        let indexed: Vec<Here<'_>> = aliases
-            .iter()
-            .filter(|alias| alias.mention.declaration.is_parameter && has_index(alias.mention))
-            .cloned()
-            .collect();
-        let goes_on = wanted.is_indexed && parts.is_none() && !indexed.is_empty() && places.len() > 1;
-        let are_beside = goes_on && !variables.iter().any(|variable| has_index(variable.mention));
+        let parameters = aliases.iter().filter(|alias| alias.mention.declaration.is_parameter);
+        let (indexed, whole): (Vec<Here<'_>>, Vec<Here<'_>>) =
+            parameters.cloned().partition(|alias| has_index(alias.mention));
+        let is_indexed = variables.iter().any(|variable| has_index(variable.mention));
+        // An element that the function got by reference is copied: `Vec r(l);`. Its own variable has no run-time address.
+        let handed = if indexed.is_empty() && !is_indexed { whole } else { indexed };
+        let goes_on = wanted.is_indexed && parts.is_none() && !handed.is_empty() && places.len() > 1;
+        let are_beside = goes_on && !is_indexed;
         let followed = match (variables.is_empty(), goes_on) {
             (true, _) => Some(aliases),
-            (false, true) => Some(indexed),
+            (false, true) => Some(handed),
             (false, false) => None,
         };
         Self { variables, are_beside, followed }
