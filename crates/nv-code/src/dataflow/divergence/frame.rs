@@ -18,7 +18,14 @@ pub(super) struct Frame {
     loads: Vec<(usize, Place)>,
     /// Bytes that hold a parameter, from the first to behind the last.
     copies: Vec<(i64, i64)>,
+    /// By register: the number that it always is.
+    numbers: Vec<Option<Operand>>,
+    /// Roots of the accesses at computed addresses, in order. An array may start before its root, and end where the next one starts.
+    computed: Vec<i64>,
 }
+
+/// The objects whose data differ, by their roots: whether an element by itself does.
+pub(super) type Differing = BTreeMap<i64, bool>;
 
 /// A register's address within the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +96,13 @@ impl Frame {
     pub fn of(function: &PtxFunction, graph: &Graph, uses: &ByRegister) -> Option<Self> {
         let is_plain = function.is_entry && matches!(&function.local_variables[..], [only] if only.is_depot());
         let places = is_plain.then(|| places(function, uses))?;
-        let mut frame = Self { stores: Vec::new(), loads: Vec::new(), copies: Vec::new() };
+        let mut frame = Self {
+            stores: Vec::new(),
+            loads: Vec::new(),
+            copies: Vec::new(),
+            numbers: numbers(function),
+            computed: Vec::new(),
+        };
         for (at, instruction) in function.instructions.iter().enumerate() {
             let place = address_place(instruction, function, &places);
             if escapes(instruction, &places) {
@@ -108,6 +121,9 @@ impl Frame {
             }
         }
         frame.copies = frame.copies(function, graph);
+        let places = frame.loads.iter().map(|(_, place)| *place).chain(frame.stores.iter().map(|store| store.place));
+        let roots = places.filter_map(|place| if let Place::From(root) = place { Some(root) } else { None });
+        frame.computed = roots.collect::<BTreeSet<i64>>().into_iter().collect();
         Some(frame)
     }
 
@@ -159,42 +175,88 @@ impl Frame {
         self.loads.iter().filter(|(_, place)| self.is_of_copy(*place)).map(|(at, _)| *at)
     }
 
-    /// The loads at computed addresses of objects that something is stored to that differs, and nothing else but one
-    /// number; those of one element too where all that is stored is known to differ. They read what differs if all
-    /// stores keep to it: [`Frame::is_all_divergent`].
-    pub fn divergent_loads(&self, function: &PtxFunction, level: &dyn Fn(Reg) -> Level) -> Vec<usize> {
-        // Whether that holds for an element in the midst of others, and for one by itself.
-        let differs = |root: i64| {
-            let own = self.stores.iter().filter(|store| store.place.root() == Some(root));
-            let values: Vec<&Operand> = own.flat_map(|store| values(&function.instructions[store.at])).collect();
-            let numbers = values.iter().filter(|value| register(value).is_none());
-            let distinct = numbers.fold(Vec::<&Operand>::new(), |mut distinct, number| {
-                if !distinct.contains(number) {
-                    distinct.push(number);
-                }
-                distinct
-            });
+    /// The objects that something is stored to that differs, and nothing else but one number; an element by itself differs
+    /// too where all that is stored is known to. They hold what differs if all stores keep to it: [`Frame::refuted`].
+    pub fn differing(
+        &self,
+        function: &PtxFunction,
+        refuted: &BTreeSet<i64>,
+        level: &dyn Fn(Reg) -> Level,
+    ) -> Differing {
+        let roots = self.loads.iter().filter_map(|(_, place)| place.root());
+        let roots: BTreeSet<i64> = roots.filter(|root| !refuted.contains(root)).collect();
+        let mut stored: BTreeMap<i64, Vec<&Operand>> = BTreeMap::new();
+        for store in &self.stores {
+            if let Some(root) = store.place.root().filter(|root| roots.contains(root)) {
+                stored.entry(root).or_default().extend(values(&function.instructions[store.at]));
+            }
+        }
+        let differs = |values: Vec<&Operand>| {
+            let distinct =
+                values.iter().filter_map(|value| self.number(value)).fold(Vec::new(), |mut distinct, number| {
+                    if !distinct.contains(&number) {
+                        distinct.push(number);
+                    }
+                    distinct
+                });
             let differs = |value: &&Operand| register(value).is_some_and(|register| level(register) == Level::Differs);
-            (distinct.len() <= 1 && values.iter().any(differs), values.iter().all(differs))
+            (distinct.len() <= 1 && values.iter().any(differs)).then(|| values.iter().all(differs))
         };
-        // Each object is asked about once, however many loads it has.
-        let mut known = BTreeMap::new();
-        let mut is_divergent = |place: &Place| match place {
-            Place::From(root) => known.entry(*root).or_insert_with(|| differs(*root)).0,
-            // An element of its own, as a member, is no evidence for itself.
-            Place::At { root, .. } => known.entry(*root).or_insert_with(|| differs(*root)).1,
-            Place::Base | Place::Anywhere => false,
-        };
-        self.loads.iter().filter(|(_, place)| is_divergent(place)).map(|(at, _)| *at).collect()
+        stored.into_iter().filter_map(|(root, values)| Some((root, differs(values)?))).collect()
     }
 
-    /// Whether all that the kernel stores to its frame differs, but for numbers and copies of parameters.
-    pub fn is_all_divergent(&self, function: &PtxFunction, level: &dyn Fn(Reg) -> Level) -> bool {
-        let is_copied = |store: &&Store| self.is_of_copy(store.place);
-        let stores = self.stores.iter().filter(|store| !is_copied(store));
-        let mut stored = stores.flat_map(|store| values(&function.instructions[store.at])).filter_map(register);
-        stored.all(|register| level(register) == Level::Differs)
+    /// The loads of such objects. An element of its own, as a member, is no evidence for itself.
+    pub fn divergent_loads(&self, differing: &Differing) -> impl Iterator<Item = usize> {
+        let is_divergent = |place: &Place| match place {
+            Place::From(root) => differing.contains_key(root),
+            Place::At { root, .. } => differing.get(root) == Some(&true),
+            Place::Base | Place::Anywhere => false,
+        };
+        self.loads.iter().filter(move |(_, place)| is_divergent(place)).map(|(at, _)| *at)
     }
+
+    /// The objects of some that something else may be stored to: what does not differ, and is neither a number nor a
+    /// parameter's copy, by way of an array beside them too.
+    pub fn refuted(
+        &self,
+        differing: &Differing,
+        function: &PtxFunction,
+        level: &dyn Fn(Reg) -> Level,
+    ) -> BTreeSet<i64> {
+        let keeps = |value: &Operand| {
+            self.number(value).is_some() || register(value).is_some_and(|register| level(register) == Level::Differs)
+        };
+        let others = self.stores.iter().filter(|store| !self.is_of_copy(store.place));
+        let others = others.filter(|store| !values(&function.instructions[store.at]).iter().all(keeps));
+        let others: Vec<&Store> = others.collect();
+        let is_touched = |root: i64| {
+            // From the computed root before it to the second behind it.
+            let at = self.computed.partition_point(|other| *other < root);
+            let behind = self.computed.partition_point(|other| *other <= root);
+            let first = at.checked_sub(1).map_or(0, |before| self.computed[before]);
+            let end = self.computed.get(behind + 1).copied().unwrap_or(i64::MAX);
+            others.iter().any(|store| store.place.may_touch((first, end), store.bytes))
+        };
+        differing.keys().copied().filter(|root| is_touched(*root)).collect()
+    }
+
+    /// The number that a value always is.
+    fn number<'v>(&'v self, value: &'v Operand) -> Option<&'v Operand> {
+        match register(value) {
+            Some(register) => self.numbers.get(register.index())?.as_ref(),
+            None => Some(value),
+        }
+    }
+}
+
+/// By register: the number that its only definition gives it.
+fn numbers(function: &PtxFunction) -> Vec<Option<Operand>> {
+    let number = |at: usize| {
+        let instruction = &function.instructions[at];
+        let is_move = instruction.opcode() == Opcode::Mov && instruction.guard.is_none();
+        instruction.operands.get(1).filter(|value| is_move && constant(value).is_some()).cloned()
+    };
+    sole_definitions(function).into_iter().map(|definition| number(definition?)).collect()
 }
 
 /// The values that a store writes.
@@ -403,6 +465,17 @@ mod tests {
         let copy = format!("{fill}{}add.s64 %s, %a, %q;\nst.local.u32 [%s], %x;\n", read("%b", "%n"));
         let element = "ld.local.u32 %y, [%a+4];\n";
         assert_eq!(of(&format!("{copy}{element}"), "%y"), Some(true));
+        // What does not differ is stored far away from it, or beside it.
+        let uniform = |at: u32| {
+            let starts =
+                [64, 96, 128].map(|at| format!("add.u64 %v{at}, %SPL, {at};\nadd.s64 %w{at}, %v{at}, %q;\n")).concat();
+            let others = format!("st.local.u32 [%w{at}], %n;\nld.local.u32 %k, [%w64];\nld.local.u32 %m, [%w96];\nld.local.u32 %l, [%w128];\n");
+            of(&format!("{fill}{starts}{others}{}", read("%b", "%n")), "%x")
+        };
+        assert_eq!((uniform(64), uniform(96), uniform(128)), (None, Some(true), Some(true)));
+        // A number that a register has is one.
+        let zero = "mov.b32 %z, 0;\nst.local.u32 [%r+4], %z;\n";
+        assert_eq!(of(&format!("{fill}{zero}{}", read("%b", "%n")), "%x"), Some(true));
         // An element is no evidence for itself: `head = head + 1` beside what differs.
         let head = "ld.local.u32 %y, [%b+20];\nadd.s32 %z, %y, 1;\nst.local.u32 [%b+20], %z;\n";
         assert_eq!(of(&format!("{fill}{head}"), "%y"), None);

@@ -13,12 +13,12 @@ mod joins;
 mod level;
 mod warp;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use ptx_syntax::{AddressBase, Graph, Instruction, Modifier, Opcode, Operand, ParameterPlace, Reg, SpecialRegister};
 
 use self::exits::{Exits, Taken, left};
-use self::frame::Frame;
+use self::frame::{Differing, Frame};
 use self::joins::Joins;
 use super::loops::PtxLoops;
 use super::reaching::{ByRegister, Reaching};
@@ -29,8 +29,8 @@ use crate::ptx::PtxFunction;
 pub use self::level::Level;
 use self::warp::Warps;
 
-/// How many arrays in turn what differs is followed through.
-const MAX_ARRAYS_IN_TURN: usize = 4;
+/// How many times what differs is followed on, through one more array or without one.
+const MAX_TURNS: usize = 10;
 
 /// Divergence of the registers of one function.
 pub struct Divergence {
@@ -51,22 +51,26 @@ impl Divergence {
         let Some(frame) = frame else { return found };
         // Values may come from the frame and go back to it, as in a sort, or to another array: that they differ is assumed, and must hold.
         let mut more: Option<Self> = None;
-        let mut known = 0;
-        for _ in 0..MAX_ARRAYS_IN_TURN {
+        let (mut known, mut refuted) = (Differing::new(), BTreeSet::new());
+        for _ in 0..MAX_TURNS {
             let levels = more.as_ref().unwrap_or(&found);
-            let assumed = frame.divergent_loads(function, &|register| levels.level(register));
-            if assumed.len() == known {
-                break;
+            let level = |register| levels.level(register);
+            let differing = frame.differing(function, &refuted, &level);
+            if differing == known {
+                let others = frame.refuted(&known, function, &level);
+                if others.is_empty() {
+                    return more.unwrap_or(found);
+                }
+                refuted.extend(others);
+                (known, more) = (Differing::new(), None);
+                continue;
             }
-            known = assumed.len();
-            let assumed = assumed.into_iter().map(|at| (at, Level::Differs));
+            let assumed = frame.divergent_loads(&differing).map(|at| (at, Level::Differs));
             let private = private.clone().into_iter().chain(assumed).collect();
             more = Some(Self::with(private, function, loops, reaching, uses));
+            known = differing;
         }
-        match more {
-            Some(more) if frame.is_all_divergent(function, &|register| more.level(register)) => more,
-            _ => found,
-        }
+        found
     }
 
     fn with(
