@@ -39,7 +39,7 @@ pub fn prove(report: &mut Report, run: &Run<'_>) -> Result<Fixes, CheckError> {
     let diagnostics = &mut report.diagnostics;
     let subjects = run.jobs.iter().zip(run.reports).filter_map(|(job, report)| subject(job, report));
     let subjects = Subjects::new(subjects.collect());
-    for (place, unfit) in verify::keep_true_everywhere(diagnostics, &subjects) {
+    for (place, unfit) in verify::keep_true_everywhere(diagnostics, &subjects, run.shared.root) {
         run.talk.detail(&format!("suggestion for {place} is not shown: {unfit}"));
     }
     let fixes = match run.arguments.no_verify {

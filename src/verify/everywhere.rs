@@ -6,6 +6,7 @@
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 use lmem_base::diagnostic::{Applicability, Diagnostic, Edit, Suggestion};
 use lmem_base::source::Span;
@@ -49,12 +50,20 @@ impl fmt::Display for Unfit {
 }
 
 /// Removes suggestions whose edits are not valid everywhere; returns the place of each finding, and why.
-pub fn keep_true_everywhere(diagnostics: &mut [Diagnostic], subjects: &Subjects<'_>) -> Vec<(String, Unfit)> {
-    let (mut dropped, mut other_builds) = (Vec::new(), OtherBuilds::default());
+///
+/// `root` is the folder of the tree, whose headers may define names below conditions.
+pub fn keep_true_everywhere(
+    diagnostics: &mut [Diagnostic],
+    subjects: &Subjects<'_>,
+    root: &Path,
+) -> Vec<(String, Unfit)> {
+    let (mut dropped, mut other_builds) = (Vec::new(), OtherBuilds::new(root));
     for diagnostic in diagnostics {
         let place = super::place(diagnostic);
         for mut suggestion in std::mem::take(&mut diagnostic.suggestions) {
-            other_builds.review(&mut suggestion);
+            let readers = subjects.readers(&suggestion.edits);
+            let headers = readers.iter().flat_map(|reader| subjects[*reader].dependencies);
+            other_builds.review(&mut suggestion, headers.map(PathBuf::as_path));
             match unfit(&suggestion, subjects) {
                 Some(unfit) => {
                     diagnostic.reject(&suggestion.title, &unfit);

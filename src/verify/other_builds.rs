@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use cuda_syntax::identifiers::identifiers;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
+use lmem_base::source::SourceFile;
 use lmem_unit::{TokenKind, directive_name, each_token};
 
 use super::hidden::is_common;
@@ -16,9 +17,14 @@ use super::hidden::is_common;
 /// Words of code whose value depends on lines.
 const LINES: [&str; 2] = ["__LINE__", "source_location"];
 
-/// The conditions of the files that are edited. Each suggestion asks, and a file may have thousands.
-#[derive(Default)]
-pub(super) struct OtherBuilds(HashMap<PathBuf, Rc<[Condition]>>);
+/// The conditions of the files that are edited, and the names that their headers define below some. Each suggestion asks, and a file may
+/// have thousands.
+pub(super) struct OtherBuilds<'a> {
+    /// The folder of the tree: what lies outside is not the user's.
+    root: &'a Path,
+    conditions: HashMap<PathBuf, Rc<[Condition]>>,
+    defined: HashMap<PathBuf, Rc<BTreeSet<String>>>,
+}
 
 /// Code below an `#if`, from there to behind its `#endif`; what stands below another one in it belongs to that.
 struct Condition {
@@ -31,17 +37,39 @@ struct Condition {
     is_open: bool,
 }
 
-impl OtherBuilds {
+impl<'a> OtherBuilds<'a> {
+    pub(super) fn new(root: &'a Path) -> Self {
+        Self { root, conditions: HashMap::new(), defined: HashMap::new() }
+    }
+
     /// Leaves a suggestion that other builds may make something else of to review, and says in its title where. So it does of one
     /// that is for review anyway, and was let pass beside such code.
-    pub(super) fn review(&mut self, suggestion: &mut Suggestion) {
-        if suggestion.applicability != Applicability::MachineApplicable && !suggestion.is_by_statement {
-            return;
-        }
-        if let Some(line) = self.line_of_other_code(&suggestion.edits) {
+    pub(super) fn review<'h>(&mut self, suggestion: &mut Suggestion, headers: impl Iterator<Item = &'h Path>) {
+        let line = self.line_of_other_code(&suggestion.edits).map(|line| format!("line {line}"));
+        if let Some(what) = line.or_else(|| Some(format!("`{}`", self.name_of_headers(&suggestion.edits, headers)?))) {
             suggestion.applicability = suggestion.applicability.max(Applicability::MaybeIncorrect);
-            suggestion.title = format!("{}; line {line} differs in other builds", suggestion.title);
+            suggestion.title = format!("{}; {what} differs in other builds", suggestion.title);
         }
+    }
+
+    /// The first name of the edited code that a header defines below a condition.
+    fn name_of_headers<'h>(&mut self, edits: &[Edit], headers: impl Iterator<Item = &'h Path>) -> Option<String> {
+        let is_bare = |edit: &&Edit| edit.context == edit.span;
+        let texts = edits.iter().filter(|edit| !is_bare(edit));
+        let texts = texts.map(|edit| edit.span.file.text().get(edit.context.range()).unwrap_or(""));
+        let words: BTreeSet<&str> = texts.flat_map(identifiers).collect();
+        let headers: BTreeSet<&Path> = headers.filter(|path| path.starts_with(self.root)).collect();
+        headers.into_iter().find_map(|path| {
+            let defined = self.defined_in(path);
+            words.iter().find(|word| defined.contains(**word)).map(|word| (*word).to_string())
+        })
+    }
+
+    fn defined_in(&mut self, path: &Path) -> Rc<BTreeSet<String>> {
+        let root = self.root;
+        let find = || SourceFile::read_named(path, root, &[root]).map(|file| defined_below_conditions(file.text()));
+        let known = self.defined.entry(path.to_path_buf()).or_insert_with(|| find().unwrap_or_default().into());
+        Rc::clone(known)
     }
 
     /// The line of the first condition whose code may matter to edits.
@@ -84,11 +112,11 @@ impl OtherBuilds {
     }
 
     fn of(&mut self, path: &Path, text: &str) -> Rc<[Condition]> {
-        if let Some(known) = self.0.get(path) {
+        if let Some(known) = self.conditions.get(path) {
             return Rc::clone(known);
         }
         let found: Rc<[Condition]> = conditions(text).into();
-        self.0.insert(path.to_path_buf(), Rc::clone(&found));
+        self.conditions.insert(path.to_path_buf(), Rc::clone(&found));
         found
     }
 }
@@ -152,6 +180,81 @@ fn conditions(text: &str) -> Vec<Condition> {
     found
 }
 
+/// The names that a header gives a value below a condition, so that other builds may give them another: macros, constants and types. What
+/// stands between its own guard stands below none.
+fn defined_below_conditions(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut once = BTreeSet::new();
+    // By open condition: whether it is the guard of the file.
+    let mut open: Vec<bool> = Vec::new();
+    let (mut guard, mut is_first, mut last) = (None, true, "");
+    let mut is_type = false;
+    for token in each_token(if text.contains('#') { text } else { "" }) {
+        let word = text.get(token.range.clone()).unwrap_or("");
+        let is_conditional = open.contains(&false);
+        if token.kind == TokenKind::Directive {
+            let name = identifiers(word).nth(1);
+            match directive_name(word) {
+                directive @ ("if" | "ifdef" | "ifndef") => {
+                    // `#ifndef A_H`, and next `#define A_H`
+                    guard = name.filter(|_| is_first && directive == "ifndef");
+                    open.push(false);
+                }
+                "define" => {
+                    let Some(name) = name else { continue };
+                    // `#ifndef MOST`, `#define MOST 8` is none, nor is one that ends before the file does.
+                    let is_empty = word.trim_end().ends_with(name);
+                    if guard.take() == Some(name) && is_empty && is_around_rest(text, token.range.end) {
+                        open = vec![true];
+                    } else if is_conditional || !once.insert(name.to_string()) {
+                        found.insert(name.to_string());
+                    }
+                }
+                "else" | "elif" => {
+                    if let Some(is_guard) = open.last_mut() {
+                        *is_guard = false;
+                    }
+                }
+                "endif" => _ = open.pop(),
+                _ => {}
+            }
+        } else if is_conditional {
+            match word {
+                "=" | "{" if is_name(last) => _ = found.insert(last.to_string()),
+                ";" if is_type && is_name(last) => _ = found.insert(last.to_string()),
+                _ => {}
+            }
+            is_type = word == "typedef" || is_type && word != ";";
+        }
+        is_first = is_first && (token.kind == TokenKind::Directive && directive_name(word) == "pragma");
+        last = word;
+    }
+    found
+}
+
+fn is_name(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_alphabetic() || c == '_') && !is_common(word)
+}
+
+/// Whether the condition that is open at a place ends with the file.
+fn is_around_rest(text: &str, from: usize) -> bool {
+    let text = text.get(from..).unwrap_or("");
+    let mut depth = 1_usize;
+    for token in each_token(text) {
+        let word = text.get(token.range.clone()).unwrap_or("");
+        let directive = if token.kind == TokenKind::Directive { directive_name(word) } else { "" };
+        if depth == 0 && !word.trim().is_empty() {
+            return false;
+        }
+        match directive {
+            "if" | "ifdef" | "ifndef" => depth += 1,
+            "endif" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    true
+}
+
 /// The outermost function or class around a place.
 #[derive(Default)]
 struct Item<'t> {
@@ -199,7 +302,7 @@ impl<'t> Item<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lmem_base::source::{SourceFile, Span};
+    use lmem_base::source::Span;
 
     /// The line of other code for an edit of `seen` in the function that begins at `(int n`.
     fn line(text: &str) -> Option<usize> {
@@ -209,7 +312,26 @@ mod tests {
         let at = start + text[start..].find("seen").unwrap();
         let edit =
             Edit { context: Span::new(&file, start..end), ..Edit::alone(Span::new(&file, at..at + 4), "bits\n") };
-        OtherBuilds::default().line_of_other_code(&[edit])
+        OtherBuilds::new(Path::new("")).line_of_other_code(&[edit])
+    }
+
+    #[test]
+    fn names_that_headers_define_below_conditions() {
+        for (text, expected) in [
+            ("#ifndef A_H\n#define A_H\n#define MOST 8\nconstexpr int less = 3;\n#endif\n", &[][..]),
+            ("#pragma once\n#define MOST 8\n", &[]),
+            ("#ifndef MOST\n#define MOST 8\n#endif\n", &["MOST"]),
+            ("#pragma once\n#ifndef MOST\n#define MOST 8\n#endif\nvoid f();\n", &["MOST"]),
+            (
+                "#ifndef A_H\n#define A_H\n#ifdef BIG\n#define MOST 100\n#else\n#define MOST 8\n#endif\n#endif\n",
+                &["MOST"],
+            ),
+            ("#ifdef BIG\nconstexpr int most = 100;\n#else\nconstexpr int most{8};\n#endif\n", &["most"]),
+            ("#ifdef BIG\ntypedef long word;\n#else\nusing word = int;\n#endif\n", &["word"]),
+            ("#define MOST 8\n#undef MOST\n#define MOST 9\n", &["MOST"]),
+        ] {
+            assert_eq!(defined_below_conditions(text).into_iter().collect::<Vec<_>>(), expected, "{text}");
+        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn is_asked(name: Node<'_>) -> bool {
 }
 
 /// The only class with a name that the unit has; it has no bases and no specializations.
-fn class_named<'t>(tree: &'t SyntaxTree, name: &str) -> Option<Node<'t>> {
+pub(super) fn class_named<'t>(tree: &'t SyntaxTree, name: &str) -> Option<Node<'t>> {
     let name = last_name(name.trim());
     let classes = tree.nodes_of(&[Kind::StructSpecifier, Kind::ClassSpecifier, Kind::UnionSpecifier]);
     let is_it = |class: &Node<'_>| {

@@ -20,3 +20,4 @@ pub mod sole;
 pub mod steady;
 pub mod taken;
 pub mod text;
+pub mod unseen;

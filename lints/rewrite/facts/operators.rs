@@ -34,6 +34,14 @@ pub fn may_call_operators(tree: &SyntaxTree, expression: Node<'_>) -> bool {
     expression.descendants().any(|part| may_call(tree, part, &has))
 }
 
+/// The same for the operator of an expression itself, not for those of its parts.
+pub fn calls_operator(tree: &SyntaxTree, expression: Node<'_>) -> bool {
+    let own = tree.kept(OwnOperators::of);
+    let (own, all) = (&own.0, tree.operators_of_unit());
+    let has = |symbol: &str| own.contains(symbol) || all.contains(symbol);
+    !matches!(expression.kind(), Kind::Identifier) && may_call(tree, expression, &has)
+}
+
 fn may_call(tree: &SyntaxTree, part: Node<'_>, has: &dyn Fn(&str) -> bool) -> bool {
     let symbol = || part.operator().unwrap_or("");
     match part.kind() {

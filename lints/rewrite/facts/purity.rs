@@ -2,7 +2,7 @@
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::tree::last_name;
+use cuda_syntax::tree::{enclosing_function, last_name};
 use lmem_unit::{Expansion, MATH, VALUES};
 
 use super::operators::may_call_operators;
@@ -155,6 +155,30 @@ fn is_pure_function(tree: &SyntaxTree, called: Node<'_>) -> bool {
         && (is_known(name) || is_float || PURE_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
         && parameters(tree, name).is_empty()
         && !tree.is_declared_beside(name)
+        && !is_object(tree, called, name)
+}
+
+/// Whether the text declares an object with the name of a function, as a lambda, a pointer or a parameter, which a call may mean.
+fn is_object(tree: &SyntaxTree, called: Node<'_>, name: &str) -> bool {
+    let Some(root) = tree.root() else { return true };
+    let is_in_class = || {
+        let is_class =
+            |node: Node<'_>| matches!(node.kind(), Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier);
+        let head = enclosing_function(called).and_then(|function| function.field(Field::Declarator));
+        called.ancestors().any(is_class) || head.is_some_and(|head| tree.slice(head.declared_name()).contains("::"))
+    };
+    let is_declared = |node: Node<'_>| {
+        node.parent().is_some_and(|parent| match parent.kind() {
+            Kind::InitDeclarator
+            | Kind::Declaration
+            | Kind::ParameterDeclaration
+            | Kind::OptionalParameterDeclaration => parent.fields(Field::Declarator).any(|it| it == node),
+            Kind::ArrayDeclarator | Kind::PointerDeclarator | Kind::ReferenceDeclarator => true,
+            Kind::FieldDeclaration => is_in_class(),
+            _ => false,
+        })
+    };
+    tree.named(root, name).any(is_declared) || tree.is_template_parameter(name, called.start_byte())
 }
 
 /// Whether the text declares functions with the name, and none of them takes references.

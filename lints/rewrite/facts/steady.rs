@@ -7,9 +7,11 @@ use cuda_syntax::tree::{
     Declaration, DeclarationKind, Declarations, Volatility, access_path, enclosing_function, resolve, role,
 };
 
+use super::evaluation::is_value_argument;
 use super::number::is_number_type;
 use super::purity::is_pure_call;
 use super::sites::functions_named;
+use super::unseen::may_be_taken;
 
 /// Whether a local variable is loop-invariant: the loop does not write it, and no pointer, reference or lambda can
 /// access it.
@@ -75,7 +77,8 @@ pub fn keeps_first_value(tree: &SyntaxTree, function: Node<'_>, all: &Declaratio
 
 /// Whether a statement may write a variable. Passing it to a function counts: the parameter may be a reference.
 pub fn may_write(tree: &SyntaxTree, body: Node<'_>, name: &str) -> bool {
-    tree.named(body, name).any(|node| role(access_path(node)).1 && !is_given_by_value(tree, node))
+    let is_written = |node: Node<'_>| role(access_path(node)).1 && !is_given_by_value(tree, node);
+    tree.named(body, name).any(|node| is_written(node) || hands_out(tree, node) || may_be_taken(tree, node))
         || may_be_written_unseen(tree, body, name)
 }
 
@@ -126,19 +129,29 @@ pub fn is_reachable(tree: &SyntaxTree, function: Node<'_>, name: &str) -> bool {
     let is_in_lambda = |node: Node<'_>| {
         node.ancestors().take_while(|it| *it != function).any(|it| it.kind() == Kind::LambdaExpression)
     };
-    tree.named(function, name).any(|node| hands_out(node) || is_in_lambda(node))
+    tree.named(function, name).any(|node| hands_out(tree, node) || is_in_lambda(node) || may_be_taken(tree, node))
 }
 
 /// Whether the address of a variable is taken in a region, or a reference is bound to it there.
 pub fn is_handed_out(tree: &SyntaxTree, region: Node<'_>, name: &str) -> bool {
-    tree.named(region, name).any(hands_out)
+    tree.named(region, name).any(|node| hands_out(tree, node) || may_be_taken(tree, node))
 }
 
-fn hands_out(name: Node<'_>) -> bool {
+fn hands_out(tree: &SyntaxTree, name: Node<'_>) -> bool {
     let mut node = name;
+    // `?:` and `,` may give the variable itself, which is then written where it is not named.
+    let mut is_chosen = false;
     while let Some(parent) = node.parent() {
+        let is_last = || parent.named_children().last() == Some(node);
         match parent.kind() {
             Kind::FieldExpression | Kind::ParenthesizedExpression => node = parent,
+            Kind::ConditionalExpression if parent.field(Field::Condition) != Some(node) => {
+                (node, is_chosen) = (parent, true);
+            }
+            Kind::CommaExpression if is_last() => (node, is_chosen) = (parent, true),
+            Kind::AssignmentExpression => return is_chosen && parent.field(Field::Left) == Some(node),
+            Kind::UpdateExpression => return is_chosen,
+            Kind::ArgumentList => return is_chosen && !is_value_argument(tree, parent),
             Kind::PointerExpression => return Pointer::of(parent).is_some_and(Pointer::is_address),
             Kind::InitDeclarator => {
                 let declarator = parent.field(Field::Declarator);

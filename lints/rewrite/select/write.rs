@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::text::condition;
 use super::{Form, Lines, Writer};
 use crate::rewrite::facts::number::{is_number, is_value_type};
-use crate::rewrite::facts::operators::has_conversions;
+use crate::rewrite::facts::operators::{calls_operator, has_conversions};
 use crate::rewrite::select::holder::IndexedUse;
 use cuda_syntax::ast::{Field, Kind, Node};
 
@@ -78,7 +78,10 @@ impl Writer<'_> {
         let text = self.text(right.byte_range(), replaced);
         let is_read = replaced.iter().any(|(range, _)| *range == right.byte_range());
         let is_literal = matches!(right.kind(), Kind::NumberLiteral | Kind::CharLiteral | Kind::True | Kind::False);
-        let is_local = right.kind() == Kind::Identifier && self.is_own(right);
+        // What is converted in each round may change what the index names.
+        let is_known =
+            || is_number(self.tree, right) || !(has_conversions(self.tree) || calls_operator(self.tree, node));
+        let is_local = right.kind() == Kind::Identifier && self.is_own(right) && is_known();
         let is_assignment = node.field(Field::Operator).is_some_and(|it| self.tree.slice(it) == "=");
         // A choice would convert the value that is assigned; an operator takes it as it is.
         let is_as_it_is = self.form == Form::Branch || !is_assignment;

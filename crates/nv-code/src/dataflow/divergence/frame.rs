@@ -469,7 +469,9 @@ mod tests {
         let uniform = |at: u32| {
             let starts =
                 [64, 96, 128].map(|at| format!("add.u64 %v{at}, %SPL, {at};\nadd.s64 %w{at}, %v{at}, %q;\n")).concat();
-            let others = format!("st.local.u32 [%w{at}], %n;\nld.local.u32 %k, [%w64];\nld.local.u32 %m, [%w96];\nld.local.u32 %l, [%w128];\n");
+            let others = format!(
+                "st.local.u32 [%w{at}], %n;\nld.local.u32 %k, [%w64];\nld.local.u32 %m, [%w96];\nld.local.u32 %l, [%w128];\n"
+            );
             of(&format!("{fill}{starts}{others}{}", read("%b", "%n")), "%x")
         };
         assert_eq!((uniform(64), uniform(96), uniform(128)), (None, Some(true), Some(true)));
