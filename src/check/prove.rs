@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use lmem_base::diagnostic::{Applicability, Diagnostic, FixTally, Report, Suggestion, Summary};
-use lmem_base::source::has_ending;
+use lmem_base::source::{SourceFile, has_ending};
 use lmem_base::words::plural;
 use lmem_unit::UnitCode;
 
@@ -39,7 +39,9 @@ pub fn prove(report: &mut Report, run: &Run<'_>) -> Result<Fixes, CheckError> {
     let diagnostics = &mut report.diagnostics;
     let subjects = run.jobs.iter().zip(run.reports).filter_map(|(job, report)| subject(job, report));
     let subjects = Subjects::new(subjects.collect());
-    for (place, unfit) in verify::keep_true_everywhere(diagnostics, &subjects, run.shared.root) {
+    let root = run.shared.root;
+    let header = |path: &Path| SourceFile::read_named(path, root, &[root]).filter(|_| path.starts_with(root));
+    for (place, unfit) in verify::keep_true_everywhere(diagnostics, &subjects, &header) {
         run.talk.detail(&format!("suggestion for {place} is not shown: {unfit}"));
     }
     let fixes = match run.arguments.no_verify {

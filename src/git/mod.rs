@@ -11,6 +11,7 @@ mod command;
 mod error;
 mod index;
 mod own;
+mod settings;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +27,6 @@ use self::command::{command, overrides, run};
 
 pub use changes::Changes;
 pub use error::GitError;
-pub use own::check;
 pub use tree::{Checkout, folder};
 
 /// A file in git's view.
@@ -65,6 +65,15 @@ pub struct Repository<'a> {
     depth: usize,
 }
 
+/// Checks whether all that git would read for a folder, settings included, belongs to it; the error says what does not.
+///
+/// # Errors
+/// `.git`, a part of it or a file that its settings name belongs to another folder, or git would wait for a pipe.
+pub fn check(top: &Path, cancel: &AtomicBool) -> Result<(), String> {
+    own::check(top)?;
+    settings::check(top, cancel)
+}
+
 impl<'a> Repository<'a> {
     /// Finds the nearest repository around a folder.
     ///
@@ -75,7 +84,7 @@ impl<'a> Repository<'a> {
     }
 
     fn at(top: &Path, cancel: &'a AtomicBool) -> Result<Self, String> {
-        own::check(top)?;
+        check(top, cancel)?;
         Ok(Self { top: top.to_path_buf(), overrides: overrides(top, top, cancel)?, cancel, depth: 0 })
     }
 

@@ -103,7 +103,7 @@ pub fn plan(arguments: &InitArgs, folder: &Path) -> Result<Vec<Planned>, InitErr
     add(arguments.vscode, ".vscode/tasks.json", include_str!("files/tasks.json"), "", merge);
     if arguments.git_hook {
         let no_repository = || InitError::NoRepository(root.clone());
-        crate::git::check(&root).map_err(InitError::Repository)?;
+        crate::git::check(&root, &AtomicBool::new(false)).map_err(InitError::Repository)?;
         let path = git_path(&root, &["--git-path", "hooks/pre-commit"]).ok_or_else(no_repository)?;
         let common = git_path(&root, &["--git-common-dir"]).ok_or_else(no_repository)?;
         let text = filled(include_str!("files/pre-commit.sh"));

@@ -6,7 +6,7 @@
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use lmem_base::diagnostic::{Applicability, Diagnostic, Edit, Suggestion};
 use lmem_base::source::Span;
@@ -14,7 +14,7 @@ use lmem_unit::{CompiledUnit, TranslationUnit, UnitCode};
 
 use super::hidden::Concerned;
 use super::lines::keeps_line_numbers;
-use super::other_builds::OtherBuilds;
+use super::other_builds::{Header, OtherBuilds};
 use super::subjects::{Subject, Subjects, reads};
 
 /// Why a suggestion is not valid in all units.
@@ -51,13 +51,13 @@ impl fmt::Display for Unfit {
 
 /// Removes suggestions whose edits are not valid everywhere; returns the place of each finding, and why.
 ///
-/// `root` is the folder of the tree, whose headers may define names below conditions.
+/// `header` gives the text of a header of the user's, which may define names below conditions.
 pub fn keep_true_everywhere(
     diagnostics: &mut [Diagnostic],
     subjects: &Subjects<'_>,
-    root: &Path,
+    header: Header<'_>,
 ) -> Vec<(String, Unfit)> {
-    let (mut dropped, mut other_builds) = (Vec::new(), OtherBuilds::new(root));
+    let (mut dropped, mut other_builds) = (Vec::new(), OtherBuilds::new(header));
     for diagnostic in diagnostics {
         let place = super::place(diagnostic);
         for mut suggestion in std::mem::take(&mut diagnostic.suggestions) {

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use cuda_syntax::identifiers::identifiers;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
@@ -20,8 +21,7 @@ const LINES: [&str; 2] = ["__LINE__", "source_location"];
 /// The conditions of the files that are edited, and the names that their headers define below some. Each suggestion asks, and a file may
 /// have thousands.
 pub(super) struct OtherBuilds<'a> {
-    /// The folder of the tree: what lies outside is not the user's.
-    root: &'a Path,
+    header: Header<'a>,
     conditions: HashMap<PathBuf, Rc<[Condition]>>,
     defined: HashMap<PathBuf, Rc<BTreeSet<String>>>,
 }
@@ -37,9 +37,12 @@ struct Condition {
     is_open: bool,
 }
 
+/// Gives the text of a header of the user's.
+pub type Header<'a> = &'a dyn Fn(&Path) -> Option<Arc<SourceFile>>;
+
 impl<'a> OtherBuilds<'a> {
-    pub(super) fn new(root: &'a Path) -> Self {
-        Self { root, conditions: HashMap::new(), defined: HashMap::new() }
+    pub(super) fn new(header: Header<'a>) -> Self {
+        Self { header, conditions: HashMap::new(), defined: HashMap::new() }
     }
 
     /// Leaves a suggestion that other builds may make something else of to review, and says in its title where. So it does of one
@@ -58,7 +61,7 @@ impl<'a> OtherBuilds<'a> {
         let texts = edits.iter().filter(|edit| !is_bare(edit));
         let texts = texts.map(|edit| edit.span.file.text().get(edit.context.range()).unwrap_or(""));
         let words: BTreeSet<&str> = texts.flat_map(identifiers).collect();
-        let headers: BTreeSet<&Path> = headers.filter(|path| path.starts_with(self.root)).collect();
+        let headers: BTreeSet<&Path> = headers.collect();
         headers.into_iter().find_map(|path| {
             let defined = self.defined_in(path);
             words.iter().find(|word| defined.contains(**word)).map(|word| (*word).to_string())
@@ -66,8 +69,8 @@ impl<'a> OtherBuilds<'a> {
     }
 
     fn defined_in(&mut self, path: &Path) -> Rc<BTreeSet<String>> {
-        let root = self.root;
-        let find = || SourceFile::read_named(path, root, &[root]).map(|file| defined_below_conditions(file.text()));
+        let header = self.header;
+        let find = || header(path).map(|file| defined_below_conditions(file.text()));
         let known = self.defined.entry(path.to_path_buf()).or_insert_with(|| find().unwrap_or_default().into());
         Rc::clone(known)
     }
@@ -312,7 +315,7 @@ mod tests {
         let at = start + text[start..].find("seen").unwrap();
         let edit =
             Edit { context: Span::new(&file, start..end), ..Edit::alone(Span::new(&file, at..at + 4), "bits\n") };
-        OtherBuilds::new(Path::new("")).line_of_other_code(&[edit])
+        OtherBuilds::new(&|_| None).line_of_other_code(&[edit])
     }
 
     #[test]

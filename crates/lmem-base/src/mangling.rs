@@ -1,5 +1,7 @@
 //! Demangled function names and their template arguments.
 
+use std::fmt;
+
 use crate::casts::without_casts;
 use crate::inert;
 
@@ -19,12 +21,39 @@ fn demangled(name: &str) -> String {
         return name.to_string();
     }
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
-    let symbol = cpp_demangle::Symbol::new(name).ok();
-    let demangled = symbol.and_then(|symbol| symbol.demangle_with_options(&options).ok());
+    let demangled = written(name, &options);
     let demangled =
         demangled.map_or_else(|| name.to_string(), |demangled| without_casts(&without_unit_scopes(&demangled)));
     // A class has both, with different figures.
     if name.ends_with(DELETING) { format!("{demangled} (deleting)") } else { demangled }
+}
+
+/// A mangled name with parameters and result; `None` if it is none, or too long.
+pub fn demangle_whole(name: &str) -> Option<String> {
+    written(name, &cpp_demangle::DemangleOptions::new())
+}
+
+/// Limit on bytes of a demangled name. Substitutions may double it with every few letters.
+const MAX_DEMANGLED: usize = 16 << 10;
+
+/// A mangled name as the demangler writes it; `None` if it is none, or too long.
+fn written(name: &str, options: &cpp_demangle::DemangleOptions) -> Option<String> {
+    let mut bounded = Bounded(String::new());
+    cpp_demangle::Symbol::new(name).ok()?.structured_demangle(&mut bounded, options).ok()?;
+    Some(bounded.0)
+}
+
+/// Ends the writing where the limit is.
+struct Bounded(String);
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len() + text.len() > MAX_DEMANGLED {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
 }
 
 /// `f` for `_INTERNAL_647cb2e6_4_k_cu_main::f`: nvcc's scope for the `static` functions of a file, of which a source has nothing.
@@ -51,8 +80,8 @@ fn without_unit_scopes(name: &str) -> String {
 /// The number of parameters that a mangled name lists, without the object of a method; `None` for one that is not mangled.
 pub fn parameter_count(name: &str) -> Option<usize> {
     let name = without_copy_number(name).unwrap_or(name);
-    let symbol = name.starts_with("_Z").then(|| cpp_demangle::Symbol::new(name).ok())??;
-    let demangled = symbol.demangle_with_options(&cpp_demangle::DemangleOptions::new().no_return_type()).ok()?;
+    let is_mangled = name.starts_with("_Z");
+    let demangled = is_mangled.then(|| written(name, &cpp_demangle::DemangleOptions::new().no_return_type()))??;
     let mut list = demangled.get(..=demangled.rfind(')')?)?.chars().rev();
     list.next();
     let (mut depth, mut count, mut is_empty) = (0_usize, 1, true);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use lmem_base::casts::without_casts;
+use lmem_base::mangling::demangle_whole;
 
 use super::FrontEndMember;
 use super::closing;
@@ -302,9 +303,7 @@ pub fn readable(name: &str) -> String {
     if !name.starts_with("_Z") {
         return name.to_string();
     }
-    let symbol = cpp_demangle::Symbol::new(name).ok();
-    let demangled = symbol.and_then(|symbol| symbol.demangle().ok());
-    let text = demangled.map_or_else(|| name.to_string(), |demangled| without_casts(&demangled));
+    let text = demangle_whole(name).map_or_else(|| name.to_string(), |demangled| without_casts(&demangled));
     if name.starts_with("_ZZ") { last_part(&text).to_string() } else { text }
 }
 
