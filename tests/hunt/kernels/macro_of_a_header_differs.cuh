@@ -1,0 +1,4 @@
+#pragma once
+#ifndef MOST_TAPS
+#define MOST_TAPS 8
+#endif
