@@ -166,6 +166,16 @@ mod tests {
     }
 
     #[test]
+    fn names_that_double_are_kept_as_they_are() {
+        // `P<P<P<int, int>, P<int, int>>, …>`
+        let digits = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        let doubled = (0..35).map(|level| format!("S_IS{0}_S{0}_E", char::from(digits[level])));
+        let name = format!("_Z1kI1PIiiE{}EvT_", doubled.collect::<String>());
+        assert_eq!((demangle(&name), parameter_count(&name), demangle_whole(&name)), (name.clone(), None, None));
+        assert_eq!(demangle_whole("_Z4RingIfLi32EE").as_deref(), Some("Ring<float, 32>"));
+    }
+
+    #[test]
     fn names_of_kernels() {
         assert_eq!(demangle("_Z12running_meanILi32EEvPKfPfi"), "running_mean<32>");
         assert_eq!(demangle("_Z4packIhLj64EEvPT_"), "pack<unsigned char, 64>");
