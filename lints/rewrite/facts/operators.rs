@@ -34,6 +34,11 @@ pub fn may_call_operators(tree: &SyntaxTree, expression: Node<'_>) -> bool {
     expression.descendants().any(|part| may_call(tree, part, &has))
 }
 
+/// Whether the unit declares an operator: `=`, `+=`.
+pub fn declares_operator(tree: &SyntaxTree, symbol: &str) -> bool {
+    tree.kept(OwnOperators::of).0.contains(symbol) || tree.operators_of_unit().contains(symbol)
+}
+
 /// The same for the operator of an expression itself, not for those of its parts.
 pub fn calls_operator(tree: &SyntaxTree, expression: Node<'_>) -> bool {
     let own = tree.kept(OwnOperators::of);

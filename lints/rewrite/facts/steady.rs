@@ -1,7 +1,7 @@
 //! Loop-invariant values: neither the loop body nor code outside the function can change them.
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Call, Field, Kind, Node, Pointer};
+use cuda_syntax::ast::{Call, Field, Kind, Node, Pointer, Update};
 use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{
     Declaration, DeclarationKind, Declarations, Volatility, access_path, enclosing_function, resolve, role,
@@ -149,8 +149,12 @@ fn hands_out(tree: &SyntaxTree, name: Node<'_>) -> bool {
                 (node, is_chosen) = (parent, true);
             }
             Kind::CommaExpression if is_last() => (node, is_chosen) = (parent, true),
-            Kind::AssignmentExpression => return is_chosen && parent.field(Field::Left) == Some(node),
-            Kind::UpdateExpression => return is_chosen,
+            // So do an assignment to it and a step before it.
+            Kind::AssignmentExpression if parent.field(Field::Left) != Some(node) => return false,
+            Kind::UpdateExpression if !Update::of(parent).is_some_and(Update::is_prefix) => return is_chosen,
+            Kind::AssignmentExpression | Kind::UpdateExpression if is_chosen => return true,
+            Kind::AssignmentExpression | Kind::UpdateExpression => (node, is_chosen) = (parent, true),
+            Kind::CastExpression => return parent.field(Field::Type).is_none_or(|it| tree.slice(it).contains('&')),
             Kind::ArgumentList => return is_chosen && !is_value_argument(tree, parent),
             Kind::PointerExpression => return Pointer::of(parent).is_some_and(Pointer::is_address),
             Kind::InitDeclarator => {

@@ -3,12 +3,14 @@
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node};
-use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
+use cuda_syntax::tree::{DeclarationKind, enclosing_function, last_name, resolve};
 
+use super::classes::is_copied_plainly;
 use super::evaluation::{is_in_lambda, is_value_argument};
 use super::getter::class_named;
+use super::named_type::{NamedType, named_type};
 use super::number::{is_number, is_number_type};
-use super::operators::{calls_operator, has_conversions};
+use super::operators::{calls_operator, declares_operator, has_conversions};
 use super::taken::may_keep_references;
 
 /// Whether what stands around the name of a variable may change it unseen, or keep a reference to it: `in >> n`, `c.raise()`, `Span s{n}`.
@@ -58,14 +60,16 @@ fn is_taken(tree: &SyntaxTree, node: Node<'_>) -> bool {
     if matches!(parent.kind(), Kind::ParenthesizedExpression | Kind::CommaExpression) {
         return is_taken(tree, parent);
     }
+    if is_copied_with_effect(tree, node, parent) || is_bound_by_name(tree, node, parent) {
+        return true;
+    }
     if !may_keep_references(tree) {
         return false;
     }
     let is_of_number = |declaration: Option<Node<'_>>| {
         let type_node = declaration.and_then(|it| it.field(Field::Type));
         type_node.is_some_and(|it| {
-            it.kind() == Kind::PlaceholderTypeSpecifier && parent.kind() == Kind::InitDeclarator
-                || is_number_type(tree, tree.slice(it))
+            tree.slice(it) == "auto" && parent.kind() == Kind::InitDeclarator || is_number_type(tree, tree.slice(it))
         })
     };
     match parent.kind() {
@@ -104,6 +108,50 @@ fn is_taken(tree: &SyntaxTree, node: Node<'_>) -> bool {
         }
         _ => true,
     }
+}
+
+/// Whether an object is copied or assigned by a function of its class, or walked through, which may write it.
+fn is_copied_with_effect(tree: &SyntaxTree, node: Node<'_>, parent: Node<'_>) -> bool {
+    let is_right = parent.field(Field::Left) != Some(node);
+    match parent.kind() {
+        Kind::AssignmentExpression if is_right => {
+            let is_declared = parent.operator().is_some_and(|symbol| declares_operator(tree, symbol));
+            is_declared && !parent.field(Field::Left).is_some_and(|left| is_number(tree, left))
+        }
+        Kind::InitDeclarator | Kind::InitializerList if is_whole_object(tree, node) => {
+            let type_of = || {
+                let all = tree.declarations(enclosing_function(node)?);
+                Some(resolve(&all, tree.slice(node), node.start_byte())?.type_text.clone())
+            };
+            !type_of().is_some_and(|text| is_copied_plainly(tree, &text))
+        }
+        Kind::ForRangeLoop => true,
+        _ => false,
+    }
+}
+
+/// Functions of the standard library that give a reference or a pointer to what they get.
+const REFERRING: [&str; 10] =
+    ["tie", "ref", "cref", "forward_as_tuple", "addressof", "__addressof", "move", "forward", "as_const", "launder"];
+
+/// Whether a reference is bound where none is seen: by the name of a type, `using R = int&; R z = n;`, or by a function that gives one.
+fn is_bound_by_name(tree: &SyntaxTree, node: Node<'_>, parent: Node<'_>) -> bool {
+    let value = match parent.kind() {
+        Kind::InitDeclarator => Some(parent),
+        Kind::ArgumentList | Kind::InitializerList => parent.parent().filter(|it| it.kind() == Kind::InitDeclarator),
+        _ => None,
+    };
+    if let Some(type_node) = value.and_then(|it| it.parent()).and_then(|it| it.field(Field::Type)) {
+        let text = tree.slice(type_node);
+        let is_class = || matches!(named_type(tree, text), Some(NamedType::Class(_)));
+        return parent.field(Field::Value).is_none_or(|value| value == node)
+            && text != "auto"
+            && !is_number_type(tree, text)
+            && !is_class();
+    }
+    let called = parent.parent().filter(|_| parent.kind() == Kind::ArgumentList).and_then(Call::of);
+    let called = called.and_then(Call::function).map(|it| last_name(tree.slice(it)));
+    called.is_some_and(|name| REFERRING.contains(&name.split('<').next().unwrap_or(name).trim()))
 }
 
 /// What such a pointer leads to may be a function.
@@ -175,6 +223,17 @@ mod tests {
             ("struct C { int m; __device__ C& operator-() { ++m; return *this; } };", "-c;", "c"),
             ("struct C { int m; }; __device__ int operator,(C& c, int n);", "x = (c, n);", "c"),
             (reading, "c >> m;", "m"),
+            ("using R = int&;", "R z = m;", "m"),
+            ("template <class T> using R = T&;", "R<int> z = m;", "m"),
+            ("", "decltype(auto) z = (m);", "m"),
+            ("", "decltype((m)) z = m;", "m"),
+            ("", "auto both = std::tie(m, x);", "m"),
+            ("struct C { int m; C(C& other) { other.m += 3; } };", "C d = c;", "c"),
+            (
+                "struct C { int m; C& operator=(C& other) { other.m += 3; return *this; } }; __device__ C d;",
+                "d = c;",
+                "c",
+            ),
             (keeping, "C d{m};", "m"),
             (keeping, "C d = m;", "m"),
             (keeping, "C d = made(m);", "m"),
@@ -187,6 +246,8 @@ mod tests {
         for (head, statement, name) in [
             (class, "x = c.at(n);", "c"),
             (class, "x = c.m + in[c.m];", "c"),
+            (class, "C d = c; auto e = c;", "c"),
+            ("", "const int y = m; int z(m); unsigned long long w = m;", "m"),
             (class, "x = made(m) + in[m];", "m"),
             (reading, "x = m + in[m] * (m - 1);", "m"),
             (keeping, "int y = m; x = m; if (m > 3) x = min(m, 4);", "m"),
