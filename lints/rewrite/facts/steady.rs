@@ -1,17 +1,14 @@
 //! Loop-invariant values: neither the loop body nor code outside the function can change them.
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Call, Field, Kind, Node, Pointer, Update};
+use cuda_syntax::ast::{Field, Kind, Node, Pointer, Update};
 use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{
     Declaration, DeclarationKind, Declarations, Volatility, access_path, enclosing_function, resolve, role,
 };
 
 use super::evaluation::is_value_argument;
-use super::number::is_number_type;
-use super::purity::is_pure_call;
-use super::sites::functions_named;
-use super::unseen::may_be_taken;
+use super::unseen::{is_given_by_value, is_taken_for_type, may_be_reference, may_be_taken};
 
 /// Whether a local variable is loop-invariant: the loop does not write it, and no pointer, reference or lambda can
 /// access it.
@@ -27,7 +24,7 @@ pub fn is_steady(tree: &SyntaxTree, name: Node<'_>, body: Node<'_>) -> bool {
         return !may_write(tree, body, text);
     }
     let is_own = declaration.kind != DeclarationKind::Alias && declaration.volatility != Some(Volatility::Value);
-    is_own && !may_write(tree, body, text) && !is_reachable(tree, function, text)
+    is_own && !may_write(tree, body, text) && !is_reachable(tree, function, text) && !may_be_reference(tree, name)
 }
 
 /// Whether a name is that of a variable in constant memory, which no thread writes while a kernel runs.
@@ -87,49 +84,14 @@ fn may_be_written_unseen(tree: &SyntaxTree, region: Node<'_>, name: &str) -> boo
     tree.compiled().may_write(tree.text(), &region.byte_range(), name)
 }
 
-/// Whether a number is an argument of functions that the text shows to take it by value.
-fn is_given_by_value(tree: &SyntaxTree, name: Node<'_>) -> bool {
-    let given = || {
-        let function = enclosing_function(name)?;
-        let all = tree.declarations(function);
-        let own = resolve(&all, tree.slice(name), name.start_byte())?;
-        let list = name.parent().filter(|it| it.kind() == Kind::ArgumentList)?;
-        let call = list.parent().and_then(Call::of)?;
-        let called = call.function().filter(|it| it.kind() == Kind::Identifier)?;
-        let position = list.named_children().position(|it| it == name)?;
-        let word = tree.slice(called);
-        // An object of that name has an operator of its own, and a macro may do anything.
-        let is_function = resolve(&all, word, called.start_byte()).is_none()
-            && !tree.is_declared_beside(word)
-            && tree.compiled().is_verbatim(&called.byte_range());
-        let declared = functions_named(tree, word);
-        let is_value = is_pure_call(tree, call.node())
-            || !declared.is_empty() && declared.into_iter().all(|it| takes_number_at(tree, it, position));
-        Some(own.kind == DeclarationKind::Scalar && is_function && is_value)
-    };
-    given().unwrap_or(false)
-}
-
-/// Whether a function has a number as its parameter at a position, and neither a reference nor a pointer.
-fn takes_number_at(tree: &SyntaxTree, function: Node<'_>, position: usize) -> bool {
-    let taken = || {
-        let mut declarator = function.field(Field::Declarator)?;
-        while declarator.kind() != Kind::FunctionDeclarator {
-            declarator = declarator.field(Field::Declarator).or_else(|| declarator.named_child(0))?;
-        }
-        let parameter = declarator.field(Field::Parameters)?.parts().nth(position)?;
-        let is_named = parameter.field(Field::Declarator).is_none_or(|it| it.kind() == Kind::Identifier);
-        Some(is_named && is_number_type(tree, tree.slice(parameter.field(Field::Type)?)))
-    };
-    taken().unwrap_or(false)
-}
-
 /// Whether a variable's address is taken, a reference is bound to it, or a lambda mentions it.
 pub fn is_reachable(tree: &SyntaxTree, function: Node<'_>, name: &str) -> bool {
     let is_in_lambda = |node: Node<'_>| {
         node.ancestors().take_while(|it| *it != function).any(|it| it.kind() == Kind::LambdaExpression)
     };
-    tree.named(function, name).any(|node| hands_out(tree, node) || is_in_lambda(node) || may_be_taken(tree, node))
+    let mut names = tree.named(function, name);
+    is_taken_for_type(tree, name)
+        || names.any(|node| hands_out(tree, node) || is_in_lambda(node) || may_be_taken(tree, node))
 }
 
 /// Whether the address of a variable is taken in a region, or a reference is bound to it there.

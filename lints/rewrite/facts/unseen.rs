@@ -1,17 +1,20 @@
 //! Variables that something changes, or keeps a reference to, without an assignment in the text: operators, conversions and methods of
 //! classes, and classes that hold what they are made of.
 
+use std::collections::BTreeSet;
+
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, last_name, resolve};
 
 use super::classes::is_copied_plainly;
-use super::evaluation::{is_in_lambda, is_value_argument};
+use super::evaluation::is_in_lambda;
 use super::getter::class_named;
 use super::named_type::{NamedType, named_type};
-use super::number::{is_number, is_number_type};
+use super::number::{is_number, is_number_type, is_value_type};
 use super::operators::{calls_operator, declares_operator, has_conversions};
-use super::taken::may_keep_references;
+use super::purity::is_pure_call;
+use super::sites::functions_named;
 
 /// Whether what stands around the name of a variable may change it unseen, or keep a reference to it: `in >> n`, `c.raise()`, `Span s{n}`.
 pub fn may_be_taken(tree: &SyntaxTree, name: Node<'_>) -> bool {
@@ -41,6 +44,22 @@ pub fn may_be_taken(tree: &SyntaxTree, name: Node<'_>) -> bool {
     is_taken(tree, node)
 }
 
+/// Whether the type of a variable may be a reference though its declaration shows none: `T n` of a template, `Ref n` by another name.
+/// Parameters of kernels are values.
+pub fn may_be_reference(tree: &SyntaxTree, name: Node<'_>) -> bool {
+    let is_object = name
+        .parent()
+        .is_some_and(|parent| parent.kind() == Kind::FieldExpression && parent.field(Field::Argument) == Some(name));
+    let is_of_kernel = || {
+        let function = enclosing_function(name)?;
+        let all = tree.declarations(function);
+        let own = resolve(&all, tree.slice(name), name.start_byte())?;
+        let head = tree.text().get(function.start_byte()..function.field(Field::Body)?.start_byte())?;
+        Some(own.is_parameter && head.contains("__global__"))
+    };
+    !is_object && !is_number(tree, name) && !is_of_kernel().unwrap_or(false)
+}
+
 /// The same for an expression that is the variable, or a part of it.
 fn is_taken(tree: &SyntaxTree, node: Node<'_>) -> bool {
     let Some(parent) = node.parent() else { return true };
@@ -60,18 +79,9 @@ fn is_taken(tree: &SyntaxTree, node: Node<'_>) -> bool {
     if matches!(parent.kind(), Kind::ParenthesizedExpression | Kind::CommaExpression) {
         return is_taken(tree, parent);
     }
-    if is_copied_with_effect(tree, node, parent) || is_bound_by_name(tree, node, parent) {
+    if is_copied_with_effect(tree, node, parent) {
         return true;
     }
-    if !may_keep_references(tree) {
-        return false;
-    }
-    let is_of_number = |declaration: Option<Node<'_>>| {
-        let type_node = declaration.and_then(|it| it.field(Field::Type));
-        type_node.is_some_and(|it| {
-            tree.slice(it) == "auto" && parent.kind() == Kind::InitDeclarator || is_number_type(tree, tree.slice(it))
-        })
-    };
     match parent.kind() {
         Kind::BinaryExpression
         | Kind::UnaryExpression
@@ -82,6 +92,7 @@ fn is_taken(tree: &SyntaxTree, node: Node<'_>) -> bool {
         | Kind::ExpressionStatement
         | Kind::CaseStatement
         | Kind::SizeofExpression
+        | Kind::Decltype
         | Kind::WhileStatement
         | Kind::DoStatement
         | Kind::ForStatement => false,
@@ -94,20 +105,149 @@ fn is_taken(tree: &SyntaxTree, node: Node<'_>) -> bool {
             let to = parent.field(Field::Type).map_or("&", |it| tree.slice(it));
             to.contains('&') || !is_number_type(tree, to)
         }
-        Kind::InitDeclarator => {
-            let is_variable = parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier);
-            !(is_variable && is_of_number(parent.parent()))
+        // A function of the same name.
+        Kind::FunctionDeclarator => false,
+        // Its own declaration.
+        Kind::Declaration | Kind::ParameterDeclaration | Kind::OptionalParameterDeclaration => {
+            // `int z(n);`, and neither `int &z(n);` nor `int z(n), &y(n);`.
+            let function = parent.ancestors().find(|it| it.kind() == Kind::FunctionDeclarator);
+            let declared = function.and_then(|it| it.parent()).filter(|it| it.kind() == Kind::Declaration);
+            let declared = declared.filter(|_| node.kind() == Kind::TypeIdentifier);
+            let is_value =
+                declared.and_then(|it| it.field(Field::Type)).is_some_and(|it| is_number_type(tree, tree.slice(it)));
+            !is_value && !parent.fields(Field::Declarator).any(|it| it == node)
         }
-        Kind::ArgumentList | Kind::InitializerList => {
-            let around = parent.parent();
-            let declared = around.filter(|it| it.kind() == Kind::InitDeclarator).and_then(|it| it.parent());
-            match declared {
-                Some(declaration) => !is_of_number(Some(declaration)),
-                None => !is_value_argument(tree, parent),
-            }
+        Kind::InitDeclarator => !is(Field::Declarator) && !holds_value(tree, parent),
+        Kind::ArgumentList => match parent.parent() {
+            Some(around) if around.kind() == Kind::InitDeclarator => !holds_value(tree, around),
+            Some(around) => !takes_value(tree, node, around),
+            None => true,
+        },
+        Kind::InitializerList => {
+            let is_list = |it: &Node<'_>| it.kind() == Kind::InitializerList;
+            let around = parent.ancestors().skip(1).find(|it| !is_list(it));
+            !around.is_some_and(|around| match around.kind() {
+                Kind::InitDeclarator => holds_value(tree, around),
+                Kind::CompoundLiteralExpression => {
+                    around.field(Field::Type).is_some_and(|it| is_plain_holder(tree, tree.slice(it)))
+                }
+                _ => false,
+            })
         }
         _ => true,
     }
+}
+
+/// Whether a declaration makes a variable of a value: a number, or an object that is its members alone.
+fn holds_value(tree: &SyntaxTree, declarator: Node<'_>) -> bool {
+    let name = declarator.field(Field::Declarator).map(Node::kind);
+    let type_node = declarator.parent().and_then(|it| it.field(Field::Type));
+    match name {
+        Some(Kind::Identifier) => {
+            type_node.is_some_and(|it| tree.slice(it) == "auto" || is_plain_holder(tree, tree.slice(it)))
+        }
+        Some(Kind::ArrayDeclarator) => type_node.is_some_and(|it| is_plain_holder(tree, tree.slice(it))),
+        _ => false,
+    }
+}
+
+/// Whether what is made of numbers has their values, and no constructor gets to see them.
+fn is_plain_holder(tree: &SyntaxTree, type_text: &str) -> bool {
+    let has_constructor = |class: Node<'_>| {
+        let name = class.field(Field::Name).map_or("", |name| tree.slice(name));
+        let mut functions = class.descendants().filter(|node| node.kind() == Kind::FunctionDeclarator);
+        functions.any(|node| tree.slice(node.declared_name()) == name)
+    };
+    match named_type(tree, type_text) {
+        Some(NamedType::Class(class)) => is_copied_plainly(tree, type_text) && !has_constructor(class.node),
+        _ => is_value_type(tree, type_text),
+    }
+}
+
+/// Whether a call gets the value of an argument, and gives nothing that leads to it.
+fn takes_value(tree: &SyntaxTree, argument: Node<'_>, call: Node<'_>) -> bool {
+    let Some(called) = Call::of(call).and_then(Call::function) else { return false };
+    let text = tree.slice(called);
+    let name = last_name(text.split('<').next().unwrap_or(text)).trim();
+    // A macro may take the address.
+    let compiled = tree.compiled().compiled(tree.text(), call.byte_range()).unwrap_or_default();
+    if text.contains('&') || compiled.contains('&') || name.contains("addressof") || REFERRING.contains(&name) {
+        return false;
+    }
+    is_given_by_value(tree, argument) || is_pure_call(tree, call) || is_of_toolkit(tree, called)
+}
+
+/// Whether a name stands where the grammar takes it for a type's, as in `auto&& z(static_cast<int&&>(n));`.
+pub fn is_taken_for_type(tree: &SyntaxTree, name: &str) -> bool {
+    tree.kept(TypeNames::of).0.contains(name)
+}
+
+/// The names of types in the bodies of functions.
+struct TypeNames(BTreeSet<String>);
+
+impl TypeNames {
+    fn of(tree: &SyntaxTree) -> Self {
+        let is_inside = |node: &Node<'_>| node.ancestors().any(|it| it.kind() == Kind::CompoundStatement);
+        let names = tree.nodes_of(&[Kind::TypeIdentifier]).filter(is_inside);
+        // An argument of a variable's constructor is a name.
+        let names = names.filter(|node| !tree.named(*node, tree.slice(*node)).any(|name| name == *node));
+        Self(names.map(|node| tree.slice(node).to_string()).collect())
+    }
+}
+
+/// Whether a function is one of CUDA's, which get values and pointers alone: no file of the user's declares it.
+fn is_of_toolkit(tree: &SyntaxTree, called: Node<'_>) -> bool {
+    let word = tree.slice(called);
+    let is_free = || {
+        let all = tree.declarations(enclosing_function(called)?);
+        Some(resolve(&all, word, called.start_byte()).is_none())
+    };
+    let is_called = |name: Node<'_>| {
+        name.parent().and_then(Call::of).and_then(Call::function).is_some_and(|function| function == name)
+    };
+    called.kind() == Kind::Identifier
+        && tree.root().is_some_and(|root| tree.named(root, word).all(is_called))
+        && tree.compiled().is_verbatim(&called.byte_range())
+        && !tree.declares(word)
+        && !tree.is_declared_beside(word)
+        && is_free().unwrap_or(false)
+}
+
+/// Whether a number is an argument of functions that the text shows to take it by value.
+pub fn is_given_by_value(tree: &SyntaxTree, name: Node<'_>) -> bool {
+    let given = || {
+        let function = enclosing_function(name)?;
+        let all = tree.declarations(function);
+        let own = resolve(&all, tree.slice(name), name.start_byte())?;
+        let list = name.parent().filter(|it| it.kind() == Kind::ArgumentList)?;
+        let call = list.parent().and_then(Call::of)?;
+        let called = call.function().filter(|it| it.kind() == Kind::Identifier)?;
+        let position = list.named_children().position(|it| it == name)?;
+        let word = tree.slice(called);
+        // An object of that name has an operator of its own, and a macro may do anything.
+        let is_function = resolve(&all, word, called.start_byte()).is_none()
+            && !tree.is_declared_beside(word)
+            && tree.compiled().is_verbatim(&called.byte_range());
+        let declared = functions_named(tree, word);
+        let is_value = is_pure_call(tree, call.node())
+            || !declared.is_empty() && declared.into_iter().all(|it| takes_number_at(tree, it, position));
+        Some(own.kind == DeclarationKind::Scalar && is_function && is_value)
+    };
+    given().unwrap_or(false)
+}
+
+/// Whether a function has a number as its parameter at a position, and neither a reference nor a pointer.
+fn takes_number_at(tree: &SyntaxTree, function: Node<'_>, position: usize) -> bool {
+    let taken = || {
+        let mut declarator = function.field(Field::Declarator)?;
+        while declarator.kind() != Kind::FunctionDeclarator {
+            declarator = declarator.field(Field::Declarator).or_else(|| declarator.named_child(0))?;
+        }
+        let parameter = declarator.field(Field::Parameters)?.parts().nth(position)?;
+        let is_named = parameter.field(Field::Declarator).is_none_or(|it| it.kind() == Kind::Identifier);
+        Some(is_named && is_number_type(tree, tree.slice(parameter.field(Field::Type)?)))
+    };
+    taken().unwrap_or(false)
 }
 
 /// Whether an object is copied or assigned by a function of its class, or walked through, which may write it.
@@ -131,28 +271,7 @@ fn is_copied_with_effect(tree: &SyntaxTree, node: Node<'_>, parent: Node<'_>) ->
 }
 
 /// Functions of the standard library that give a reference or a pointer to what they get.
-const REFERRING: [&str; 10] =
-    ["tie", "ref", "cref", "forward_as_tuple", "addressof", "__addressof", "move", "forward", "as_const", "launder"];
-
-/// Whether a reference is bound where none is seen: by the name of a type, `using R = int&; R z = n;`, or by a function that gives one.
-fn is_bound_by_name(tree: &SyntaxTree, node: Node<'_>, parent: Node<'_>) -> bool {
-    let value = match parent.kind() {
-        Kind::InitDeclarator => Some(parent),
-        Kind::ArgumentList | Kind::InitializerList => parent.parent().filter(|it| it.kind() == Kind::InitDeclarator),
-        _ => None,
-    };
-    if let Some(type_node) = value.and_then(|it| it.parent()).and_then(|it| it.field(Field::Type)) {
-        let text = tree.slice(type_node);
-        let is_class = || matches!(named_type(tree, text), Some(NamedType::Class(_)));
-        return parent.field(Field::Value).is_none_or(|value| value == node)
-            && text != "auto"
-            && !is_number_type(tree, text)
-            && !is_class();
-    }
-    let called = parent.parent().filter(|_| parent.kind() == Kind::ArgumentList).and_then(Call::of);
-    let called = called.and_then(Call::function).map(|it| last_name(tree.slice(it)));
-    called.is_some_and(|name| REFERRING.contains(&name.split('<').next().unwrap_or(name).trim()))
-}
+const REFERRING: [&str; 8] = ["tie", "ref", "cref", "forward_as_tuple", "move", "forward", "as_const", "launder"];
 
 /// What such a pointer leads to may be a function.
 fn is_pointer_to_member(operator: &str) -> bool {
@@ -205,6 +324,7 @@ mod tests {
             tree.named(root, name)
                 .filter(|node| (at..at + statement.len()).contains(&node.start_byte()))
                 .any(|node| may_be_taken(&tree, node))
+                || is_taken_for_type(&tree, name)
         };
         let class = "struct C { int m; __device__ void up(int n); __device__ int at(int i) const { return m; } };";
         let converting = "struct C { int m; __device__ operator int() { return m++; } };";
@@ -226,6 +346,10 @@ mod tests {
             ("using R = int&;", "R z = m;", "m"),
             ("template <class T> using R = T&;", "R<int> z = m;", "m"),
             ("", "decltype(auto) z = (m);", "m"),
+            ("", "int q(3), &z(m);", "m"),
+            ("", "auto &z(m), q = z;", "m"),
+            ("", "const int& z(m);", "m"),
+            ("using R = int&;", "R (*g)(R) = same; R z = g(m);", "m"),
             ("", "decltype((m)) z = m;", "m"),
             ("", "auto both = std::tie(m, x);", "m"),
             ("struct C { int m; C(C& other) { other.m += 3; } };", "C d = c;", "c"),
@@ -236,7 +360,7 @@ mod tests {
             ),
             (keeping, "C d{m};", "m"),
             (keeping, "C d = m;", "m"),
-            (keeping, "C d = made(m);", "m"),
+            ("struct C { int* m; }; __device__ C made(int& m);", "C d = made(m);", "m"),
             (keeping, "C d = x ? m : n;", "m"),
             (keeping, "c = m;", "m"),
             ("struct C { int m; __device__ int operator[](int& i) { return i++; } };", "x = c[m];", "m"),

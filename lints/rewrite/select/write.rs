@@ -5,9 +5,10 @@ use std::ops::Range;
 use super::text::condition;
 use super::{Form, Lines, Writer};
 use crate::rewrite::facts::number::{is_number, is_value_type};
-use crate::rewrite::facts::operators::{calls_operator, has_conversions};
+use crate::rewrite::facts::operators::{calls_operator, declares_operator, has_conversions};
 use crate::rewrite::select::holder::IndexedUse;
 use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{enclosing_function, resolve};
 
 impl Writer<'_> {
     /// Lines that replace an assignment, increment or decrement of an element.
@@ -19,6 +20,12 @@ impl Writer<'_> {
         replaced: &[(Range<usize>, String)],
         lines: &mut Lines,
     ) -> Option<()> {
+        // An operator of a class that takes the value may change what the index names, in each round.
+        let symbol = node.field(Field::Operator).map_or("", |it| self.tree.slice(it));
+        let is_of_class = |right: Node<'_>| right.kind() == Kind::Identifier && !self.is_value(right);
+        if declares_operator(self.tree, symbol) && node.field(Field::Right).is_some_and(is_of_class) {
+            return None;
+        }
         let base = self.base_name(found);
         let indices = self.indices(found, &base, replaced, lines);
         let right = node.field(Field::Right);
@@ -63,6 +70,15 @@ impl Writer<'_> {
         };
         self.loops(found, &counters, 0, &[body], lines);
         Some(())
+    }
+
+    /// Whether a name is that of a number, or of one of CUDA's types that hold some.
+    fn is_value(&self, name: Node<'_>) -> bool {
+        let type_of = || {
+            let all = self.tree.declarations(enclosing_function(name)?);
+            Some(resolve(&all, self.tree.slice(name), name.start_byte())?.type_text.clone())
+        };
+        is_number(self.tree, name) || type_of().is_some_and(|text| is_value_type(self.tree, &text))
     }
 
     /// The written value, evaluated once.

@@ -13,6 +13,7 @@ use super::linear::Linear;
 use crate::rewrite::facts::integers::{is_int, plain_words};
 use crate::rewrite::facts::purity::{is_pure, is_pure_call};
 use crate::rewrite::facts::steady::is_reachable;
+use crate::rewrite::facts::unseen::may_be_reference;
 
 /// Names may lead to initializers with further names.
 const MOST_STEPS: usize = 4;
@@ -155,7 +156,10 @@ impl<'t> Quantity<'t> {
         let function = enclosing_function(node).filter(|_| root.kind() == Kind::Identifier)?;
         let own = resolve(&tree.declarations(function), tree.slice(root), root.start_byte())?.clone();
         let is_value = own.kind != DeclarationKind::Alias && own.kind != DeclarationKind::Array;
-        let is_own = is_value && own.volatility.is_none() && !is_reachable(tree, function, &own.name);
+        let is_own = is_value
+            && own.volatility.is_none()
+            && !is_reachable(tree, function, &own.name)
+            && !may_be_reference(tree, root);
         let has_jumps = || function.descendants().any(|it| it.kind() == Kind::GotoStatement);
         (is_own && !has_jumps()).then(|| Self { tree, function, own, text: tree.slice(node) })
     }
