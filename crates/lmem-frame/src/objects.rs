@@ -422,7 +422,9 @@ fn merge(accesses: Vec<Access>) -> Vec<Access> {
         .collect();
     for ((access, copies), all) in merged.iter_mut().zip(&copies).zip(&all) {
         if let (Address::Computed(sources), Some(divergent)) = (&mut access.address, copies.of_main_part(all)) {
-            sources.divergent = divergent;
+            // A loop of its own for a special case may have the most copies: what differs elsewhere may be the source's index.
+            let is_certain = divergent != Some(false) || !copies.differ_somewhere();
+            sources.divergent = divergent.filter(|_| is_certain);
         }
     }
     merged
@@ -458,6 +460,10 @@ impl Copies {
         }
         let [place] = main[..] else { return None };
         self.by_loop.get(&place).filter(|_| self.by_loop.len() > 1).map(|(divergent, _)| *divergent)
+    }
+
+    fn differ_somewhere(&self) -> bool {
+        self.by_loop.values().any(|(divergent, _)| *divergent == Some(true))
     }
 
     /// Of the deepest loops, those with the most copies.
@@ -604,7 +610,7 @@ pub mod tests {
     }
 
     #[test]
-    fn the_main_part_of_an_unrolled_loop_tells_for_its_remainder() {
+    fn nothing_is_said_where_the_remainder_of_an_unrolled_loop_may_be_a_case_of_its_own() {
         let copy = |ptx_loop: usize, divergent: bool| Access {
             ptx_loop: Some(ptx_loop),
             loop_depth: 1,
@@ -618,13 +624,12 @@ pub mod tests {
                 _ => panic!("not merged"),
             }
         };
-        assert_eq!(merged(&[(0, false), (0, false), (1, true)]), Some(false));
+        assert_eq!(merged(&[(0, false), (0, false), (1, true)]), None);
+        assert_eq!(merged(&[(0, false), (0, false), (1, false)]), Some(false));
         // What the statement stores decides where it loads once in each.
         let store = |ptx_loop| Access { kind: AccessKind::Store, ..copy(ptx_loop, ptx_loop == 1) };
         let both = merge(vec![copy(0, false), copy(1, true), store(0), store(0), store(1)]);
-        assert!(
-            both.iter().all(|access| matches!(&access.address, Address::Computed(it) if it.divergent == Some(false)))
-        );
+        assert!(both.iter().all(|access| matches!(&access.address, Address::Computed(it) if it.divergent.is_none())));
         // In one loop, or in two alike, one copy that differs decides.
         assert_eq!(merged(&[(0, false), (0, false), (0, true)]), Some(true));
         assert_eq!(merged(&[(0, false), (1, true)]), Some(true));

@@ -324,6 +324,19 @@ mod tests {
         divergence.of(function.register_named(register).unwrap()).differs()
     }
 
+    /// `while (p > 0 && d < best[p - 1]) --p;`: threads leave by either exit.
+    #[test]
+    fn a_loop_with_two_exits_is_left_in_different_rounds() {
+        let left = |value: &str| {
+            let body = format!(
+                "mov.u32 %p, %n;\n$L1:\nmov.u32 %q, %p;\nadd.s32 %y, %q, -2;\nsetp.geu.f32 %p1, {value}, %y;\n@%p1 bra $L2;\n\
+                 add.s32 %p, %q, -1;\nsetp.gt.s32 %p2, %q, 1;\nmov.u32 %q, %p;\n@%p2 bra $L1;\n$L2:\nadd.s32 %x, %q, 1;"
+            );
+            of(&body, "%x")
+        };
+        assert_eq!((left("%n"), left("%t")), (Some(false), Some(true)));
+    }
+
     /// `head = (head + 1) % 12` in a branch that `condition` guards.
     fn ring(condition: &str) -> Option<bool> {
         let body = format!(
