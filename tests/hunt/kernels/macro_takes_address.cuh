@@ -1,0 +1,2 @@
+#pragma once
+#define ADDRESS(x) (&(x))

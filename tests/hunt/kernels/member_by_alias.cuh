@@ -1,0 +1,3 @@
+#pragma once
+using Ref = int&;
+struct Held { Ref n; };

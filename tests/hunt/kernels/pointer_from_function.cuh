@@ -1,0 +1,2 @@
+#pragma once
+__device__ inline int* address_of(int& n) { return &n; }

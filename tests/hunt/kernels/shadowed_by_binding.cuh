@@ -1,0 +1,2 @@
+#pragma once
+struct Two { int a, b; };
