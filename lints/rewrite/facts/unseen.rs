@@ -1,5 +1,7 @@
 //! Variables that something changes, or keeps a reference to, without an assignment in the text: operators, conversions and methods of
-//! classes, and classes that hold what they are made of.
+//! classes, classes that hold what they are made of, functions that get references, references that are not written as such.
+//!
+//! The ways are too many to list. So it is the other way round: each mention of a variable must stand where its value is taken.
 
 use std::collections::BTreeSet;
 
@@ -42,22 +44,6 @@ pub fn may_be_taken(tree: &SyntaxTree, name: Node<'_>) -> bool {
         node = parent;
     }
     is_taken(tree, node)
-}
-
-/// Whether the type of a variable may be a reference though its declaration shows none: `T n` of a template, `Ref n` by another name.
-/// Parameters of kernels are values.
-pub fn may_be_reference(tree: &SyntaxTree, name: Node<'_>) -> bool {
-    let is_object = name
-        .parent()
-        .is_some_and(|parent| parent.kind() == Kind::FieldExpression && parent.field(Field::Argument) == Some(name));
-    let is_of_kernel = || {
-        let function = enclosing_function(name)?;
-        let all = tree.declarations(function);
-        let own = resolve(&all, tree.slice(name), name.start_byte())?;
-        let head = tree.text().get(function.start_byte()..function.field(Field::Body)?.start_byte())?;
-        Some(own.is_parameter && head.contains("__global__"))
-    };
-    !is_object && !is_number(tree, name) && !is_of_kernel().unwrap_or(false)
 }
 
 /// The same for an expression that is the variable, or a part of it.
@@ -138,6 +124,22 @@ fn is_taken(tree: &SyntaxTree, node: Node<'_>) -> bool {
     }
 }
 
+/// Whether the type of a variable may be a reference though its declaration shows none: `T n` of a template, `Ref n` by another name.
+/// Parameters of kernels are values.
+pub fn may_be_reference(tree: &SyntaxTree, name: Node<'_>) -> bool {
+    let is_object = name
+        .parent()
+        .is_some_and(|parent| parent.kind() == Kind::FieldExpression && parent.field(Field::Argument) == Some(name));
+    let is_of_kernel = || {
+        let function = enclosing_function(name)?;
+        let all = tree.declarations(function);
+        let own = resolve(&all, tree.slice(name), name.start_byte())?;
+        let head = tree.text().get(function.start_byte()..function.field(Field::Body)?.start_byte())?;
+        Some(own.is_parameter && head.contains("__global__"))
+    };
+    !is_object && !is_number(tree, name) && !is_of_kernel().unwrap_or(false)
+}
+
 /// Whether a declaration makes a variable of a value: a number, or an object that is its members alone.
 fn holds_value(tree: &SyntaxTree, declarator: Node<'_>) -> bool {
     let name = declarator.field(Field::Declarator).map(Node::kind);
@@ -170,8 +172,13 @@ fn takes_value(tree: &SyntaxTree, argument: Node<'_>, call: Node<'_>) -> bool {
     let text = tree.slice(called);
     let name = last_name(text.split('<').next().unwrap_or(text)).trim();
     // A macro may take the address.
-    let compiled = tree.compiled().compiled(tree.text(), call.byte_range()).unwrap_or_default();
-    if text.contains('&') || compiled.contains('&') || name.contains("addressof") || REFERRING.contains(&name) {
+    let is_macro = !tree.compiled().is_verbatim(&called.byte_range());
+    let compiled = || tree.compiled().compiled(tree.text(), call.byte_range()).unwrap_or_default();
+    if text.contains('&')
+        || is_macro && compiled().contains('&')
+        || name.contains("addressof")
+        || REFERRING.contains(&name)
+    {
         return false;
     }
     is_given_by_value(tree, argument) || is_pure_call(tree, call) || is_of_toolkit(tree, called)
