@@ -19,19 +19,16 @@ impl OwnOperators {
 
 /// Whether the unit may have classes that convert themselves to something else.
 pub fn has_conversions(tree: &SyntaxTree) -> bool {
-    tree.kept(OwnOperators::of).0.contains(CONVERSION) || tree.operators_of_unit().contains(CONVERSION)
+    declares_operator(tree, CONVERSION)
 }
 
 /// Whether an expression may call an operator or a conversion of a class: the unit has some of the kind, and what they are
 /// applied to is not known to be numbers.
 pub fn may_call_operators(tree: &SyntaxTree, expression: Node<'_>) -> bool {
-    let own = tree.kept(OwnOperators::of);
-    let (own, all) = (&own.0, tree.operators_of_unit());
-    if own.is_empty() && all.is_empty() {
+    if tree.kept(OwnOperators::of).0.is_empty() && tree.operators_of_unit().is_empty() {
         return false;
     }
-    let has = |symbol: &str| own.contains(symbol) || all.contains(symbol);
-    expression.descendants().any(|part| may_call(tree, part, &has))
+    expression.descendants().any(|part| may_call(tree, part, &|symbol| declares_operator(tree, symbol)))
 }
 
 /// Whether the unit declares an operator: `=`, `+=`.
@@ -41,10 +38,8 @@ pub fn declares_operator(tree: &SyntaxTree, symbol: &str) -> bool {
 
 /// The same for the operator of an expression itself, not for those of its parts.
 pub fn calls_operator(tree: &SyntaxTree, expression: Node<'_>) -> bool {
-    let own = tree.kept(OwnOperators::of);
-    let (own, all) = (&own.0, tree.operators_of_unit());
-    let has = |symbol: &str| own.contains(symbol) || all.contains(symbol);
-    !matches!(expression.kind(), Kind::Identifier) && may_call(tree, expression, &has)
+    !matches!(expression.kind(), Kind::Identifier)
+        && may_call(tree, expression, &|symbol| declares_operator(tree, symbol))
 }
 
 fn may_call(tree: &SyntaxTree, part: Node<'_>, has: &dyn Fn(&str) -> bool) -> bool {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node};
-use cuda_syntax::tree::{DeclarationKind, enclosing_function, last_name, resolve};
+use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_name, resolve};
 
 use super::classes::is_copied_plainly;
 use super::evaluation::is_in_lambda;
@@ -131,9 +131,7 @@ pub fn may_be_reference(tree: &SyntaxTree, name: Node<'_>) -> bool {
         .parent()
         .is_some_and(|parent| parent.kind() == Kind::FieldExpression && parent.field(Field::Argument) == Some(name));
     let is_of_kernel = || {
-        let function = enclosing_function(name)?;
-        let all = tree.declarations(function);
-        let own = resolve(&all, tree.slice(name), name.start_byte())?;
+        let (function, own) = (enclosing_function(name)?, variable(tree, name)?);
         let head = tree.text().get(function.start_byte()..function.field(Field::Body)?.start_byte())?;
         Some(own.is_parameter && head.contains("__global__"))
     };
@@ -205,10 +203,6 @@ impl TypeNames {
 /// Whether a function is one of CUDA's, which get values and pointers alone: no file of the user's declares it.
 fn is_of_toolkit(tree: &SyntaxTree, called: Node<'_>) -> bool {
     let word = tree.slice(called);
-    let is_free = || {
-        let all = tree.declarations(enclosing_function(called)?);
-        Some(resolve(&all, word, called.start_byte()).is_none())
-    };
     let is_called = |name: Node<'_>| {
         name.parent().and_then(Call::of).and_then(Call::function).is_some_and(|function| function == name)
     };
@@ -217,7 +211,8 @@ fn is_of_toolkit(tree: &SyntaxTree, called: Node<'_>) -> bool {
         && tree.compiled().is_verbatim(&called.byte_range())
         && !tree.declares(word)
         && !tree.is_declared_beside(word)
-        && is_free().unwrap_or(false)
+        && enclosing_function(called).is_some()
+        && variable(tree, called).is_none()
 }
 
 /// Whether a number is an argument of functions that the text shows to take it by value.
@@ -266,11 +261,7 @@ fn is_copied_with_effect(tree: &SyntaxTree, node: Node<'_>, parent: Node<'_>) ->
             is_declared && !parent.field(Field::Left).is_some_and(|left| is_number(tree, left))
         }
         Kind::InitDeclarator | Kind::InitializerList if is_whole_object(tree, node) => {
-            let type_of = || {
-                let all = tree.declarations(enclosing_function(node)?);
-                Some(resolve(&all, tree.slice(node), node.start_byte())?.type_text.clone())
-            };
-            !type_of().is_some_and(|text| is_copied_plainly(tree, &text))
+            !variable(tree, node).is_some_and(|own| is_copied_plainly(tree, &own.type_text))
         }
         Kind::ForRangeLoop => true,
         _ => false,
@@ -285,20 +276,21 @@ fn is_pointer_to_member(operator: &str) -> bool {
     matches!(operator, ".*" | "->*")
 }
 
+/// The variable of the function around that a name stands for.
+pub fn variable(tree: &SyntaxTree, name: Node<'_>) -> Option<Declaration> {
+    let all = tree.declarations(enclosing_function(name)?);
+    resolve(&all, tree.slice(name), name.start_byte()).cloned()
+}
+
 /// Whether an expression is a name of a class's object, not a member or an element.
 fn is_whole_object(tree: &SyntaxTree, node: Node<'_>) -> bool {
-    let kind = || {
-        let all = tree.declarations(enclosing_function(node)?);
-        Some(resolve(&all, tree.slice(node), node.start_byte())?.kind)
-    };
-    node.kind() == Kind::Identifier && kind().is_none_or(|kind| kind == DeclarationKind::Aggregate)
+    node.kind() == Kind::Identifier && variable(tree, node).is_none_or(|own| own.kind == DeclarationKind::Aggregate)
 }
 
 /// Whether a method leaves its object as it is: it is `const` wherever the only class of the name declares it, which has nothing `mutable`.
 fn is_const_call(tree: &SyntaxTree, object: Node<'_>, called: Node<'_>) -> bool {
     let found = || {
-        let all = tree.declarations(enclosing_function(object)?);
-        let own = resolve(&all, tree.slice(object), object.start_byte())?;
+        let own = variable(tree, object)?;
         let class = class_named(tree, own.type_text.trim_start_matches("const ").split('<').next()?)?;
         let method = tree.slice(called.field(Field::Field)?);
         let body = class.field(Field::Body)?;

@@ -6,9 +6,9 @@ use super::text::condition;
 use super::{Form, Lines, Writer};
 use crate::rewrite::facts::number::{is_number, is_value_type};
 use crate::rewrite::facts::operators::{calls_operator, declares_operator, has_conversions};
+use crate::rewrite::facts::unseen::variable;
 use crate::rewrite::select::holder::IndexedUse;
 use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::tree::{enclosing_function, resolve};
 
 impl Writer<'_> {
     /// Lines that replace an assignment, increment or decrement of an element.
@@ -74,11 +74,8 @@ impl Writer<'_> {
 
     /// Whether a name is that of a number, or of one of CUDA's types that hold some.
     fn is_value(&self, name: Node<'_>) -> bool {
-        let type_of = || {
-            let all = self.tree.declarations(enclosing_function(name)?);
-            Some(resolve(&all, self.tree.slice(name), name.start_byte())?.type_text.clone())
-        };
-        is_number(self.tree, name) || type_of().is_some_and(|text| is_value_type(self.tree, &text))
+        is_number(self.tree, name)
+            || variable(self.tree, name).is_some_and(|own| is_value_type(self.tree, &own.type_text))
     }
 
     /// The written value, evaluated once.
