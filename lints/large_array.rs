@@ -41,7 +41,7 @@ use lmem_base::words::bytes;
 use lmem_frame::{Address, Reentry, StackObject, StackObjectKind};
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
-use crate::rewrite::shared;
+use crate::rewrite::{in_place, shared};
 
 pub(crate) static LINT: Lint = Lint {
     name: "large_array",
@@ -77,5 +77,5 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Some(Reentry::IndirectCall) => "process the data in pieces that fit",
         None => "process the data in pieces that fit, or move it to shared memory",
     });
-    Some(finding.suggest(shared::suggestion(cx, object)))
+    Some(finding.suggest(in_place::suggestion(object)).suggest(shared::suggestion(cx, object)))
 }

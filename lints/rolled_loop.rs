@@ -58,7 +58,7 @@ use nv_code::dataflow::TripCount;
 use crate::address_escape::is_printed;
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::large_array::{IN_PIECES, exceeds_registers};
-use crate::rewrite::{bits, insertion, memcpy, shared, unroll, untried};
+use crate::rewrite::{bits, in_place, insertion, memcpy, shared, unroll, untried};
 
 pub(crate) static LINT: Lint = Lint {
     name: "rolled_loop",
@@ -118,6 +118,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     // Where a loop cannot be unrolled, flags need no array.
     let packed = if matches!(walk, Walk::Loop) { bits::suggestion(object) } else { None };
     let finding = finding.suggest(suggestion).suggest(flagged).suggest(packed);
+    let finding = finding.suggest(in_place::suggestion(object));
     Some(finding.suggest(shared::suggestion(cx, object)).or_untried(|| untried::reason(cx, object)))
 }
 

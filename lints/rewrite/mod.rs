@@ -14,6 +14,7 @@ pub mod devirtualize;
 mod edits;
 pub mod exchange;
 pub mod facts;
+pub mod in_place;
 pub mod index_table;
 pub mod inline;
 pub mod insertion;

@@ -497,10 +497,10 @@ fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, trees: &SyntaxTre
         }
         let declaration = objects.get(key).map(|object| declared.of(object)).unwrap_or_default();
         let declaration = declaration.as_ref();
-        let Some(wanted) = objects
-            .get(key)
-            .and_then(|object| wanted_bytes(object, declaration.as_ref(), key, &keys[index..], objects))
-        else {
+        let Some(wanted) = objects.get(key).and_then(|object| {
+            let bytes = wanted_bytes(object, declaration.as_ref(), key, &keys[index..], objects);
+            bytes.or_else(|| bytes_of_choice(object, key, &declared))
+        }) else {
             continue;
         };
         // The compiler may split a structure (SROA) and place other variables between its members.
@@ -521,6 +521,24 @@ fn join_elements(objects: &mut BTreeMap<ObjectKey, RawObject>, trees: &SyntaxTre
             }
         }
     }
+}
+
+/// The bytes of the array of which an object is the first element: a pointer of its accesses is to one of several objects that follow each
+/// other without a gap, and together have the size of each array that may be meant. The compiler splits an array (SROA) where it
+/// unrolls the loop that moves the index, as in `while (at > 0 && …) --at; list[at] = x;`.
+fn bytes_of_choice(object: &RawObject, key: &ObjectKey, declared: &DeclaredOf<'_>) -> Option<u64> {
+    if !object.may_have_name() {
+        return None;
+    }
+    let mut whole = object.accesses.iter().filter_map(|access| {
+        let elements: BTreeSet<u64> = access.choice.iter().map(|other| other.offset).collect();
+        let is_in_frame = access.choice.iter().all(|it| it.function == key.function && it.variable == key.variable);
+        let width = u64::from(access.width);
+        let is_dense = elements.iter().zip(0..).all(|(offset, number)| *offset == key.offset + number * width);
+        (elements.len() > 1 && is_in_frame && is_dense).then_some(elements.len() as u64 * width)
+    });
+    let bytes = whole.next()?;
+    (whole.all(|other| other == bytes) && declared.bytes_of_arrays(object) == Some(bytes)).then_some(bytes)
 }
 
 /// Corrects accesses through a pointer to one of several variables: the offset in each variable is constant, not an

@@ -343,7 +343,8 @@ mod tests {
             "    for (int i = 0; i < c[n]; ++i) out[i] = 0;",
             // No statement can be inserted there.
             "\n#define CHECK(c) if (!(c)) return\n    CHECK(c[n] > 0);",
-            "    int x = 1; c[n] = x;",
+            "    int x = 1; /* one */ c[n] = x;",
+            "    int x = 1;c[n] = x;",
             "    c[n] = 1; // first\n    /* why */ c[n] = 2;",
             "    c[n] = /* one */ 1;",
             // The index may be of a class, with a `==` of its own.

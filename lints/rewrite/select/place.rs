@@ -43,14 +43,21 @@ pub(crate) fn place(
         let target = if replaces { range } else { range.start..range.start };
         let text = if replaces { text } else { format!("{text}{base}") };
         edits.push(tree.lines_instead(target, &text, &base)?);
+        let next = statement.next_sibling().filter(|next| next.end_byte() != around.end_byte());
+        edits.extend(next.and_then(|next| break_between(tree, statement, next, &base)));
         return Some(edits);
     }
+    let is_on_one_line = around.start_row() == around.end_row();
     // A one-line block contains only the statement.
-    let is_only = around.named_child_count() == 1 && around.start_row() == around.end_row();
+    let is_only = around.named_child_count() == 1 && is_on_one_line;
+    if around.kind() == Kind::CompoundStatement && !is_only {
+        let inner = if is_on_one_line { format!("{base}{UNIT}") } else { base.clone() };
+        edits.extend(on_own_line(tree, statement, (&base, &inner), &joined(&inner), replaces)?);
+        return Some(edits);
+    }
     let is_body =
         matches!(around.kind(), Kind::IfStatement | Kind::ElseClause | Kind::ForStatement | Kind::WhileStatement);
-    if (around.kind() == Kind::CompoundStatement && !is_only) || (around.kind() != Kind::CompoundStatement && !is_body)
-    {
+    if around.kind() != Kind::CompoundStatement && !is_body {
         return None;
     }
     if around.kind() == Kind::CompoundStatement {
@@ -91,6 +98,47 @@ pub(crate) fn place(
     Some(edits)
 }
 
+/// Places lines before a statement, or in its place, that follows others of its block on a line. Those beside it in the line, or all of a
+/// block on one line, get lines of their own. `base` begins the line of the block, `inner` those in it.
+fn on_own_line(
+    tree: &SyntaxTree,
+    statement: Node<'_>,
+    (base, inner): (&str, &str),
+    lines: &str,
+    replaces: bool,
+) -> Option<Vec<Edit>> {
+    let (before, after) = (statement.prev_sibling()?, statement.next_sibling()?);
+    let block = statement.parent()?;
+    let mut edits = vec![break_between(tree, before, statement, inner)?];
+    if replaces {
+        edits.push(tree.lines_instead(statement.byte_range(), lines, inner)?);
+    } else if let Some(first) = edits.first_mut() {
+        first.replacement = format!("{inner}{lines}{inner}");
+    }
+    let ending = |next: Node<'_>| if next.end_byte() == block.end_byte() { base } else { inner };
+    match break_between(tree, statement, after, ending(after)) {
+        Some(edit) => edits.push(edit),
+        // What stands right behind would look like a part of the new lines.
+        None if after.kind() != Kind::Comment && after.start_row() == statement.end_row() => return None,
+        None => {}
+    }
+    if block.start_row() == block.end_row() {
+        let all: Vec<Node<'_>> = block.children().collect();
+        let others = all.windows(2).filter(|pair| !pair.contains(&statement));
+        edits.extend(others.filter_map(|pair| break_between(tree, pair[0], pair[1], ending(pair[1]))));
+    }
+    Some(edits)
+}
+
+/// A line break in place of the blanks between two neighbours in a line.
+fn break_between(tree: &SyntaxTree, one: Node<'_>, next: Node<'_>, ending: &str) -> Option<Edit> {
+    let gap = one.end_byte()..next.start_byte();
+    let is_blank = |text: &str| !text.is_empty() && text.bytes().all(|byte| matches!(byte, b' ' | b'\t'));
+    let is_code = |node: Node<'_>| node.kind() != Kind::Comment;
+    let is_kept = is_code(one) && is_code(next) && tree.text().get(gap.clone()).is_some_and(is_blank);
+    tree.lines_instead(gap, ending, ending).filter(|_| is_kept)
+}
+
 fn is_first_on_line(tree: &SyntaxTree, offset: usize) -> bool {
     let before = &tree.text()[..offset];
     before.rsplit('\n').next().is_some_and(|line| line.trim().is_empty())
@@ -99,6 +147,41 @@ fn is_first_on_line(tree: &SyntaxTree, offset: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::tests::check;
+
+    #[test]
+    fn statements_that_share_a_line_get_lines_of_their_own() {
+        check(
+            "c",
+            "    if (n < 6) { out[0] = 1; c[n] = n; out[1] = 2; }",
+            "    if (n < 6) {
+        out[0] = 1;
+        #pragma unroll
+        for (int k = 0; k < 6; ++k) if (k == n) c[k] = n;
+        out[1] = 2;
+    }",
+        );
+        check(
+            "c",
+            "    int x = 1; c[n] = x; c[x] = n; // both",
+            "    int x = 1;
+    #pragma unroll
+    for (int k = 0; k < 6; ++k) if (k == n) c[k] = x;
+    #pragma unroll
+    for (int k = 0; k < 6; ++k) if (k == x) c[k] = n; // both",
+        );
+        check(
+            "c",
+            "    int x = 1; out[0] = c[n];",
+            "    int x = 1;
+    int c_element = c[0];
+    #pragma unroll
+    for (int k = 1; k < 6; ++k) {
+        const int candidate = c[k];
+        c_element = k == n ? candidate : c_element;
+    }
+    out[0] = c_element;",
+        );
+    }
 
     #[test]
     fn statements_that_stand_alone_get_braces() {

@@ -1,0 +1,202 @@
+//! Reads an object where it lies, in place of a copy: `Node node = nodes[i];` becomes `const Node &node = nodes[i];`.
+//!
+//! A copy whose members are indexed at run time is an array in local memory, filled from memory and read again. A reference has no copy,
+//! where nothing changes the object meanwhile: it is behind a pointer to `const` of which `__restrict__` says that nothing writes there.
+//! (Of constant memory, the compiler makes no copy itself.)
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Field, Kind, Node, Subscript};
+use cuda_syntax::tree::{Declaration, access_path, enclosing_function, role};
+use cuda_syntax::types;
+use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
+use lmem_frame::StackObject;
+
+use super::Rewrite;
+use super::facts::classes::is_copied_plainly;
+use super::facts::constness::may_be_const;
+use super::facts::purity::is_pure;
+use super::facts::sites::located;
+use super::facts::unseen::{is_taken_for_type, variable};
+
+/// A reference in place of the copy; `None` where the copy, or what it is made of, may be changed.
+pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
+    let own = object.variable.as_ref().filter(|own| !own.is_parameter && own.volatility.is_none())?;
+    let (tree, offset) = located(object, &own.span)?;
+    let copy = Copied::at(tree, offset)?;
+    let title = format!(
+        "read `{}` where it lies, by a reference; `__restrict__` says that nothing writes to `{}`",
+        tree.slice(copy.name),
+        copy.base
+    );
+    let rewrite = Rewrite::new(Applicability::MaybeIncorrect, copy.edits(tree)?).keeping_loops(true);
+    Some(rewrite.within_kernel(tree.is_within_kernel(offset)).suggestion(title))
+}
+
+/// A variable that is made of an object in memory, and only read.
+struct Copied<'v> {
+    statement: Node<'v>,
+    name: Node<'v>,
+    base: &'v str,
+}
+
+impl<'v> Copied<'v> {
+    fn at(tree: &'v SyntaxTree, offset: usize) -> Option<Self> {
+        let name = tree.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
+        let declarator = name.parent().filter(|it| it.kind() == Kind::InitDeclarator)?;
+        let statement = declarator.parent().filter(|it| it.kind() == Kind::Declaration)?;
+        let type_node = statement.field(Field::Type)?;
+        let type_text = tree.slice(type_node);
+        let is_alone = statement.fields(Field::Declarator).count() == 1
+            && statement.parent().is_some_and(|around| around.kind() == Kind::CompoundStatement);
+        let is_unmarked = statement
+            .children()
+            .all(|child| child == type_node || child == declarator || matches!(tree.slice(child), "const" | ";"));
+        let is_initialized = name.kind() == Kind::Identifier
+            && declarator.field(Field::Declarator) == Some(name)
+            && tree.text().get(name.end_byte()..)?.trim_start().starts_with('=');
+        let is_class = !types::is_scalar(type_text) && is_copied_plainly(tree, type_text);
+        if !is_alone || !is_unmarked || !is_initialized || !is_class || !tree.is_plain(statement) {
+            return None;
+        }
+        let element = Subscript::of(declarator.field(Field::Value)?)?;
+        let base = element.base().filter(|base| base.kind() == Kind::Identifier)?;
+        element.index().filter(|index| is_pure(tree, *index))?;
+        // What is asked for its type would be a reference.
+        let is_read =
+            !is_taken_for_type(tree, tree.slice(name)) && may_be_const(tree, offset) && !is_assigned(tree, name);
+        (is_read && is_promised(tree, base, type_text)).then_some(Self { statement, name, base: tree.slice(base) })
+    }
+
+    fn edits(&self, tree: &SyntaxTree) -> Option<Vec<Edit>> {
+        let is_const = self.statement.children().any(|child| tree.slice(child) == "const");
+        let mut edits = vec![tree.insertion(self.name.start_byte(), "&")?];
+        if !is_const {
+            edits.push(tree.insertion(self.statement.start_byte(), "const ")?);
+        }
+        Some(edits)
+    }
+}
+
+/// Whether a part of a variable is assigned to behind its declaration.
+fn is_assigned(tree: &SyntaxTree, declared: Node<'_>) -> bool {
+    let assigned = || {
+        let function = enclosing_function(declared)?;
+        let all = tree.declarations(function);
+        let own = variable(tree, declared)?;
+        let mut used = tree.names_of(function, &all, &own).into_iter().filter(|name| *name != declared);
+        Some(used.any(|name| matches!(role(access_path(name)), (_, true, false))))
+    };
+    assigned().unwrap_or(true)
+}
+
+/// Whether a name is that of a parameter `const T *__restrict__`, and all that is done with it is to read elements: nothing casts the `const`
+/// away, or hands the pointer on.
+fn is_promised(tree: &SyntaxTree, base: Node<'_>, type_text: &str) -> bool {
+    let promised = || {
+        let function = enclosing_function(base)?;
+        let all = tree.declarations(function);
+        let own: Declaration = variable(tree, base).filter(|own| own.is_parameter)?;
+        let declared = tree.root()?.named_descendant_for_byte_range(own.range.0, own.range.1)?;
+        let pointer = declared.parent().filter(|it| it.kind() == Kind::PointerDeclarator)?;
+        let whole = pointer.parent().filter(|it| it.kind() == Kind::ParameterDeclaration)?;
+        let is_const = whole.children().any(|child| child != pointer && tree.slice(child) == "const");
+        let words: Vec<&str> = tree.slice(pointer).split(|it: char| !it.is_alphanumeric() && it != '_').collect();
+        let is_restrict = words.iter().any(|word| matches!(*word, "__restrict__" | "__restrict"));
+        let is_fit = is_const
+            && is_restrict
+            && is_type(tree, whole.field(Field::Type)?, type_text)
+            && !tree.slice(whole).contains("volatile")
+            && tree.compiled().is_verbatim(&whole.byte_range());
+        let names = tree.names_of(function, &all, &own);
+        let mut used = names.into_iter().filter(|name| *name != declared);
+        Some(is_fit && used.all(|name| is_element_read(tree, name)))
+    };
+    promised().unwrap_or(false)
+}
+
+/// Whether a pointer is used for a value that an element of it has.
+fn is_element_read(tree: &SyntaxTree, pointer: Node<'_>) -> bool {
+    let is_element = pointer.parent().and_then(Subscript::of).is_some_and(|it| it.base() == Some(pointer));
+    let path = access_path(pointer);
+    let (_, is_written, is_passed) = role(path);
+    let is_bound = path.ancestors().take_while(|it| it.kind() != Kind::CompoundStatement).any(|around| {
+        tree.cast(around).is_some()
+            || matches!(around.kind(), Kind::LambdaExpression | Kind::ForRangeLoop | Kind::ReferenceDeclarator)
+            || (around.kind() == Kind::InitDeclarator
+                && around.field(Field::Declarator).is_none_or(|it| it.kind() != Kind::Identifier))
+    });
+    is_element && !is_written && !is_passed && !is_bound
+}
+
+/// Whether a type is spelled in the same way.
+fn is_type(tree: &SyntaxTree, node: Node<'_>, type_text: &str) -> bool {
+    let plain = |text: &str| text.split_whitespace().filter(|word| *word != "struct").collect::<Vec<_>>().join(" ");
+    plain(tree.slice(node)) == plain(type_text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lmem_base::edit::apply;
+
+    const HEAD: &str = "struct Node { float w[12]; int kids[4]; };\n__device__ Node state[4];\n";
+
+    /// The statements of a kernel after the edit for `node`.
+    fn edited(parameters: &str, body: &str) -> Option<String> {
+        let text = format!("{HEAD}__global__ void k({parameters}, float *out, int i) {{ {body} }}\n");
+        let tree = SyntaxTree::example("a.cu", &text);
+        let edits = Copied::at(&tree, text.find(" node").unwrap() + 1)?.edits(&tree)?;
+        let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
+        Some(edited.split_once(") { ")?.1.trim_end().trim_end_matches('}').trim_end().to_string())
+    }
+
+    #[test]
+    fn what_nothing_writes_is_read_where_it_lies() {
+        for (parameters, body, expected) in [
+            (
+                "const Node *__restrict__ in",
+                "Node node = in[i]; out[i] = node.w[i];",
+                "const Node &node = in[i]; out[i] = node.w[i];",
+            ),
+            (
+                "Node const *__restrict__ in",
+                "const Node node = in[i + 1]; out[i] = node.w[i] + in[i].kids[i];",
+                "const Node &node = in[i + 1]; out[i] = node.w[i] + in[i].kids[i];",
+            ),
+        ] {
+            assert_eq!(edited(parameters, body).as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn what_may_change_meanwhile_is_copied() {
+        for (parameters, body) in [
+            // No promise, or a broken one.
+            ("const Node *in", "Node node = in[i]; out[i] = node.w[i];"),
+            ("Node *__restrict__ in", "Node node = in[i]; out[i] = node.w[i];"),
+            ("const volatile Node *__restrict__ in", "Node node = in[i]; out[i] = node.w[i];"),
+            ("const Node *__restrict__ in", "Node node = in[i]; ((Node *)in)[i].w[0] = 1; out[i] = node.w[i];"),
+            ("const Node *__restrict__ in", "Node node = in[i]; change(in); out[i] = node.w[i];"),
+            ("const Node *__restrict__ in", "Node node = in[i]; change(in[i]); out[i] = node.w[i];"),
+            ("const Node *__restrict__ in", "Node node = in[i]; change(&in[i]); out[i] = node.w[i];"),
+            (
+                "const Node *__restrict__ in",
+                "Node node = in[i]; const Node &r = in[i]; const_cast<Node &>(r).w[0] = 1; out[i] = node.w[i];",
+            ),
+            ("const Node *__restrict__ in", "Node node = in[i]; auto q = in; out[i] = node.w[i];"),
+            ("int n", "Node node = state[i]; out[i] = node.w[n];"),
+            // The copy is written, taken, or not of that type.
+            ("const Node *__restrict__ in", "Node node = in[i]; node.w[0] = 1; out[i] = node.w[i];"),
+            ("const Node *__restrict__ in", "Node node = in[i]; change(node); out[i] = node.w[i];"),
+            ("const Node *__restrict__ in", "Node node = in[i]; Node *p = &node; out[i] = p->w[i];"),
+            ("const Node *__restrict__ in", "Node node = in[i]; decltype(node) m = node; out[i] = m.w[i] + node.w[i];"),
+            ("const Node *__restrict__ in", "Node node = in[i++]; out[i] = node.w[i];"),
+            ("const Wide *__restrict__ in", "Node node = in[i]; out[i] = node.w[i];"),
+            ("const Node *__restrict__ in", "Node node = in[i], other = in[0]; out[i] = node.w[i];"),
+            ("const Node *__restrict__ in", "static Node node = in[i]; out[i] = node.w[i];"),
+            ("const Node *const *__restrict__ in", "Node node = in[i][0]; out[i] = node.w[i];"),
+        ] {
+            assert_eq!(edited(parameters, body), None, "{body}");
+        }
+    }
+}
