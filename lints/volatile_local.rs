@@ -41,6 +41,7 @@ use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind, Variable};
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
+use crate::rewrite::facts::assembly::may_have_effects;
 use crate::rewrite::facts::sites::declaration_at;
 
 pub(crate) static LINT: Lint = Lint {
@@ -50,7 +51,7 @@ pub(crate) static LINT: Lint = Lint {
     check: Check::Object(check),
 };
 
-fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
+fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
     let accesses = object.accesses.iter().filter(|access| is_variable && access.is_volatile);
     let access = accesses.max_by_key(|access| (access.loop_depth, access.count))?;
@@ -62,6 +63,9 @@ fn check(_: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     finding = finding.access(object, access, in_loop(text, object, access));
     if object.accesses.iter().any(|access| access.is_computed()) {
         finding = finding.note("also dynamically indexed, which alone could keep it in local memory");
+    }
+    if may_have_effects(cx.unit.ptx_text()) {
+        return Some(finding.help(FOR_ASSEMBLY));
     }
     let advice = hidden.map_or_else(|| advice(object.variable.as_ref()), deduced_advice);
     Some(finding.help(advice).suggest(drop_volatile(object)))
@@ -103,6 +107,10 @@ fn reason(volatility: Option<&Volatility>) -> String {
         None => "accessed as `volatile`".to_string(),
     }
 }
+
+/// What keeps the code where `volatile` did.
+const FOR_ASSEMBLY: &str = "drop `volatile`, once inline assembly that does more than arithmetic, or leaves a carry, is `asm volatile`: the \
+                            compiler takes other assembly away where nothing needs its results";
 
 /// Why `volatile` may stand there.
 const KEEP_OPERATIONS: &str = "; `__fadd_rn` and `__fmul_rn` keep floating-point operations as written";

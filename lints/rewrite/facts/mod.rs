@@ -1,6 +1,7 @@
 //! Facts about the source that several rewrites need.
 
 pub mod accessed;
+pub mod assembly;
 pub mod callees;
 pub mod classes;
 pub mod constness;
