@@ -6,15 +6,16 @@
 //! Integers that are only assigned 0, 1 and conditions are such flags too.
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Assignment, Field, Kind, Node};
-use cuda_syntax::identifiers::occurrences;
+use cuda_syntax::ast::{Assignment, Field, Kind, Node, Subscript};
+use cuda_syntax::identifiers::{identifiers, occurrences};
+use cuda_syntax::tree::enclosing_function;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
 
 use super::Rewrite;
 use super::facts::evaluation::{is_in_lambda, site};
-use super::facts::number::is_number;
-use super::facts::purity::is_pure_call;
+use super::facts::number::{is_number, is_number_type};
+use super::facts::purity::{is_pure, is_pure_call};
 use super::facts::taken::{is_condition, is_value};
 use super::shared::columns::{Use, before_statement, beside_others, uses, zero};
 use super::shared::declaration::{Declared, PrivateVariable, declared, private_variable};
@@ -86,10 +87,53 @@ fn edits(variable: &PrivateVariable) -> Option<Packed> {
     if is_shared && !elements.iter().all(|element| is_undisturbed(tree, *element)) {
         return None;
     }
-    for element in elements {
+    // The integer begins with 0, and needs no loop that makes each flag false.
+    let cleared = elements.first().filter(|first| declared.initializer.is_none() && is_number_at(tree, **first));
+    let cleared = cleared.and_then(|first| clearing_loop(tree, declared.statement, *first));
+    if let Some(cleared) = cleared {
+        edits.push(tree.replacement(tree.without_blanks(cleared.byte_range()), "")?);
+    }
+    let stays =
+        |element: &Node<'_>| cleared.is_none_or(|cleared| !cleared.byte_range().contains(&element.start_byte()));
+    for element in elements.into_iter().filter(stays).filter(|element| !flags.is_beside_toggled(*element)) {
         edits.extend(flags.element(element)?);
     }
     Some(Packed { edits, bits, is_of_integers: integer.is_some() })
+}
+
+/// Whether the only index of an element is a number.
+fn is_number_at(tree: &SyntaxTree, element: Node<'_>) -> bool {
+    let index = Subscript::of(element).and_then(Subscript::index);
+    index.is_some_and(|index| is_number(tree, index))
+}
+
+/// The loop `for (int i = 0; i < 8; ++i) seen[i] = false;` around the first use, in the block of the declaration, to which nothing leads
+/// back.
+fn clearing_loop<'t>(tree: &SyntaxTree, declaration: Node<'t>, first: Node<'t>) -> Option<Node<'t>> {
+    let assignment = Assignment::of(first.parent()?).filter(|it| it.left() == Some(first))?;
+    let is_cleared =
+        matches!(assignment.operator(), None | Some("=")) && matches!(tree.slice(assignment.right()?), "false" | "0");
+    let statement = assignment.node().parent().filter(|it| it.kind() == Kind::ExpressionStatement)?;
+    let around = statement.parent()?;
+    let is_block = around.kind() == Kind::CompoundStatement && around.named_child_count() == 1;
+    let node = if is_block { around.parent()? } else { around };
+    let is_beside = node.kind() == Kind::ForStatement && node.parent() == declaration.parent();
+    let (start, condition, update) =
+        (node.field(Field::Initializer)?, node.field(Field::Condition)?, node.field(Field::Update)?);
+    // All that it does beside is to count a variable of its own.
+    let counter = start.field(Field::Declarator).filter(|it| it.kind() == Kind::InitDeclarator)?;
+    let name = tree.slice(counter.field(Field::Declarator)?);
+    let is_own = start.kind() == Kind::Declaration
+        && start.fields(Field::Declarator).count() == 1
+        && is_number_type(tree, tree.slice(start.field(Field::Type)?))
+        && is_pure(tree, counter.field(Field::Value)?);
+    let counts = update.kind() == Kind::UpdateExpression && identifiers(tree.slice(update)).eq([name]);
+    let leads_back = |it: Node<'_>| it.kind() == Kind::GotoStatement;
+    let is_plain = tree.is_plain(node)
+        && !enclosing_function(node)?.descendants().any(leads_back)
+        && !node.descendants().any(|it| it.kind() == Kind::Comment)
+        && node.prev_sibling().is_some_and(|before| !tree.slice(before).starts_with('#'));
+    (is_beside && is_cleared && is_own && counts && is_pure(tree, condition) && is_plain).then_some(node)
 }
 
 /// Whether no function with effects is called while the statement that has an element computes: the integer is read
@@ -175,6 +219,9 @@ impl Flags<'_> {
         let end = value.end_byte();
         match tree.slice(value) {
             _ if !self.is_flag(value) => None,
+            _ if self.is_toggled(element, index, value) => {
+                self.around(element, index, &format!("{name} ^= {one} << {open}"), end, close)
+            }
             "true" | "1" => self.around(element, index, &format!("{name} |= {one} << {open}"), end, close),
             "false" | "0" => {
                 self.around(element, index, &format!("{name} &= ~({one} << {open}"), end, &format!("{close})"))
@@ -197,6 +244,25 @@ impl Flags<'_> {
                 Some(edits.into())
             }
         }
+    }
+
+    /// Whether an element is assigned its opposite, by an index that is the same both times: `seen[k] = !seen[k];`.
+    fn is_toggled(&self, element: Node<'_>, index: Node<'_>, value: Node<'_>) -> bool {
+        let opposite = value.field(Field::Argument).filter(|_| value.operator() == Some("!"));
+        opposite.is_some_and(|it| self.tree.slice(it) == self.tree.slice(element)) && is_pure(self.tree, index)
+    }
+
+    /// Whether an element is the `seen[k]` on the right of such an assignment.
+    fn is_beside_toggled(&self, element: Node<'_>) -> bool {
+        let toggled = || {
+            let value = element.parent()?;
+            let assignment = Assignment::of(value.parent()?).filter(|it| it.right() == Some(value))?;
+            let is_statement = assignment.node().parent()?.kind() == Kind::ExpressionStatement;
+            let is_plain = is_statement && matches!(assignment.operator(), None | Some("="));
+            let target = assignment.left().filter(|_| is_plain)?;
+            Some(self.is_toggled(target, Subscript::of(target)?.index()?, value))
+        };
+        toggled().unwrap_or(false)
     }
 
     /// `(seen |= 1u << index, true)` for an assignment whose value another one takes.
@@ -316,8 +382,26 @@ mod tests {
             ),
             ("bool seen[8] = {}; if (seen[n]) n = 1;", "unsigned seen = 0; if (seen >> n & 1) n = 1;"),
             (
-                "bool seen[26]; for (int i = 0; i < 26; ++i) seen[i] = false;",
-                "unsigned seen = 0; for (int i = 0; i < 26; ++i) seen &= ~(1u << i);",
+                "bool seen[26]; for (int i = 0; i < 26; ++i) seen[i] = false; seen[n] = true;",
+                "unsigned seen = 0; seen |= 1u << n;",
+            ),
+            ("bool seen[26]; for (int i = 0; i < 26; i++) { seen[i] = 0; } n = 1;", "unsigned seen = 0; n = 1;"),
+            (
+                "bool seen[26]; for (; n < 26; ++n) seen[n] = false; for (int i = 0; i < 26; ++i) seen[i] = false;",
+                "unsigned seen = 0; for (; n < 26; ++n) seen &= ~(1u << n); for (int i = 0; i < 26; ++i) seen &= ~(1u << i);",
+            ),
+            (
+                "bool seen[26]; for (int i = 0; i < 26; n = ++i) seen[i] = false; for (int i = 0; i < 26; ++i) { seen[i] = false; n++; }",
+                "unsigned seen = 0; for (int i = 0; i < 26; n = ++i) seen &= ~(1u << i); for (int i = 0; i < 26; ++i) { seen &= ~(1u << i); n++; }",
+            ),
+            (
+                "bool seen[26]; while (n--) { for (int i = 0; i < 26; ++i) seen[i] = false; seen[n] = true; }",
+                "unsigned seen = 0; while (n--) { for (int i = 0; i < 26; ++i) seen &= ~(1u << i); seen |= 1u << n; }",
+            ),
+            ("bool seen[8] = {}; seen[n + 1] = !seen[n + 1];", "unsigned seen = 0; seen ^= 1u << (n + 1);"),
+            (
+                "bool seen[8] = {}; seen[n] = !seen[0];",
+                "unsigned seen = 0; seen = (!(seen >> 0 & 1)) ? seen | 1u << n : seen & ~(1u << n);",
             ),
             (
                 "bool seen[8] = {}; out[n] = seen[n] + 1; while (n && seen[in[0]]) n = in[n];",
