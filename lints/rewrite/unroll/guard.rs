@@ -3,12 +3,10 @@
 //! becomes a second condition. Such loops can be unrolled.
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Call, Field, Kind, Node};
-use cuda_syntax::identifiers::{identifiers, is_identifier_character};
-use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_name, resolve, role};
-use cuda_syntax::types;
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::identifiers::is_identifier_character;
+use cuda_syntax::tree::{enclosing_function, resolve};
 use lmem_base::diagnostic::Edit;
-use lmem_frame::Access;
 
 use super::body::{has_meetings, is_inevitable};
 use super::bound::{
@@ -115,36 +113,6 @@ impl ForLoop {
         Some(Guard { edits: edits.into_iter().flatten().collect(), extent, size: None }.over(element.size))
     }
 
-    /// The guarded loop in a function that gets an array of `elements` elements by pointer. All calls of the
-    /// function must pass this array, or others of its type. The induction variable must be the whole index of every access.
-    /// Template instances may get arrays of other sizes.
-    pub fn guarded_parameter(
-        &self,
-        array: &str,
-        type_text: &str,
-        elements: u64,
-        accesses: &[&Access],
-    ) -> Option<Guard> {
-        let tree = self.tree();
-        let function = enclosing_function(self.node()?)?;
-        let body = self.node()?.field(Field::Body)?;
-        let counter = self.counter();
-        let mut indices = accesses.iter().filter_map(|access| access.index.as_ref()).map(|span| span.text().trim());
-        let is_direct = indices.all(|index| index == counter || !identifiers(index).any(|word| word == counter));
-        if !is_direct || is_template(function) {
-            return None;
-        }
-        let is_whole = |used: &Node<'_>| {
-            let index = used.field(Field::Indices).and_then(|list| list.named_child(0));
-            let base = used.field(Field::Argument).filter(|base| base.kind() == Kind::Identifier);
-            index.is_some_and(|index| tree.slice(index) == counter)
-                && base.is_some_and(|base| is_given(tree, function, base, array, type_text))
-        };
-        let subscripts = body.descendants().filter(|node| node.kind() == Kind::SubscriptExpression);
-        let is_inevitable = subscripts.filter(is_whole).any(|used| self.accesses(used, true));
-        is_inevitable.then(|| self.bounded_by(&elements.to_string()))?
-    }
-
     /// Whether each iteration accesses the element `used` of its index, or has no effect. `skips`: an iteration without
     /// effect may be followed by others.
     pub(super) fn accesses(&self, used: Node<'_>, skips: bool) -> bool {
@@ -182,7 +150,7 @@ impl ForLoop {
         jump.into_iter().chain(skip).collect()
     }
 
-    fn bounded_by(&self, extent: &str) -> Option<Guard> {
+    pub(super) fn bounded_by(&self, extent: &str) -> Option<Guard> {
         let (tree, node) = (self.tree(), self.node()?);
         let is_statement = is_in_block(node);
         let (condition, body) = (self.condition()?, node.field(Field::Body)?);
@@ -257,85 +225,6 @@ fn last_below(extent: &str) -> String {
     }
 }
 
-/// Whether a name is a parameter that always is the array, or a local one of the same type: a pointer to its elements,
-/// which nothing moves, in a function that the file calls with such arrays alone.
-fn is_given(tree: &SyntaxTree, function: Node<'_>, base: Node<'_>, array: &str, type_text: &str) -> bool {
-    let given = || {
-        let name = tree.slice(base);
-        let all = tree.declarations(function);
-        let own = resolve(&all, name, base.start_byte()).filter(|found| found.is_parameter)?;
-        let body = function.field(Field::Body)?;
-        let is_kept = own.kind == DeclarationKind::Alias && !tree.named(body, name).any(|name| role(name).1);
-        let is_row = own.type_text.contains('*') != own.type_text.contains('[') && !type_text.contains('*');
-        let list = function.field(Field::Declarator)?.field(Field::Parameters)?;
-        let is_it = |node: Node<'_>| {
-            node.field(Field::Declarator).is_some_and(|it| it.declared_name().start_byte() == own.range.0)
-        };
-        let position = list.parts().position(is_it)?;
-        let arguments: Vec<Node<'_>> =
-            all_calls(tree, function)?.iter().map(|call| call.arguments().nth(position)).collect::<Option<_>>()?;
-        let is_alike = |argument: &Node<'_>| tree.slice(*argument) == array || is_local_row(tree, *argument, type_text);
-        let is_given = arguments.iter().any(|argument| tree.slice(*argument) == array)
-            && (arguments.len() == 1 || arguments.iter().all(|it| is_local_row(tree, *it, type_text)))
-            && arguments.iter().all(is_alike);
-        Some(is_kept && is_row && element(&own.type_text) == element(type_text) && is_given)
-    };
-    given().unwrap_or(false)
-}
-
-/// `float` of `const float*` and `float[8]`.
-fn element(type_text: &str) -> String {
-    let element = type_text.split(['*', '[', '&', '(']).next().unwrap_or("");
-    element.split_whitespace().filter(|word| *word != "const").collect::<Vec<_>>().join(" ")
-}
-
-/// Whether an argument is a local array of a type, such as `float[8]`, of one dimension.
-fn is_local_row(tree: &SyntaxTree, argument: Node<'_>, type_text: &str) -> bool {
-    let is_row = || {
-        let all = tree.declarations(enclosing_function(argument).filter(|it| !is_template(*it))?);
-        let own = resolve(&all, tree.slice(argument), argument.start_byte())?;
-        let is_array =
-            own.kind == DeclarationKind::Array && !own.is_parameter && own.type_text.matches('[').count() == 1;
-        let extents = types::extent(&own.type_text).or_else(|| extent_of(tree, own)).zip(types::extent(type_text));
-        Some(
-            is_array
-                && extents.is_some_and(|(one, other)| one == other)
-                && element(&own.type_text) == element(type_text),
-        )
-    };
-    argument.kind() == Kind::Identifier && is_row().unwrap_or(false)
-}
-
-/// The extent in `float[N]`, by its value.
-fn extent_of(tree: &SyntaxTree, own: &Declaration) -> Option<u64> {
-    let extent = own.type_text.split_once('[')?.1.strip_suffix(']')?;
-    u64::try_from(tree.evaluate(extent, own.range.0)?).ok()
-}
-
-/// The calls of a function that the text mentions only in its definition, its declarations and calls. A function in a
-/// header may be called by other files.
-fn all_calls<'t>(tree: &'t SyntaxTree, function: Node<'_>) -> Option<Vec<Call<'t>>> {
-    let file = tree.span(function.byte_range())?.file;
-    if !file.path.extension().is_some_and(|ending| ending == "cu" || ending == "rs") {
-        return None;
-    }
-    let base = last_name(tree.text().get(tree.function_at(function.start_byte())?.name)?);
-    let uses = tree.identifiers_below(tree.root()?).into_iter().filter(|node| tree.slice(*node) == base);
-    let others = uses.filter(|node| node.parent().is_none_or(|parent| parent.kind() != Kind::FunctionDeclarator));
-    let calls: Option<Vec<Call<'t>>> = others
-        .map(|used| {
-            let called = used.parent().filter(|parent| parent.kind() == Kind::QualifiedIdentifier).unwrap_or(used);
-            called.parent().and_then(Call::of).filter(|call| call.function() == Some(called))
-        })
-        .collect();
-    calls.filter(|calls| !calls.is_empty())
-}
-
-/// Whether a function, or an enclosing class or function, is a template.
-fn is_template(function: Node<'_>) -> bool {
-    function.enclosing(Kind::TemplateDeclaration).is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use std::rc::Rc;
@@ -354,44 +243,6 @@ mod tests {
             ("N - 1", "N - 1 - 1"),
         ] {
             assert_eq!(last_below(extent), expected, "{extent}");
-        }
-    }
-
-    #[test]
-    fn loops_over_parameters_run_to_the_extent_of_the_only_array() {
-        let edited = |body: &str, calls: &str| {
-            let text = format!(
-                "__device__ void f(float *p, const float* q, int n) {{\n  {body}\n}}\n__global__ void k() {{ {calls} }}"
-            );
-            let tree = Rc::new(SyntaxTree::example("a.cu", &text));
-            let found = super::super::for_loop::for_loops(&tree, text.find("HERE")?);
-            let guard = found.first()?.guarded_parameter("a", "float[4]", 4, &[])?;
-            let edited = apply(&text, &guard.edits.iter().collect::<Vec<_>>())?;
-            Some(edited.lines().skip(1).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))
-        };
-        let body = "for (int i = 0; i < n; ++i) { p[i] = q[i] + HERE; }";
-        let expected = "#pragma unroll for (int i = 0; i < 4; ++i) if (i < n) { p[i] = q[i] + HERE; }";
-        assert_eq!(edited(body, "f(a, b, 3);").as_deref(), Some(expected));
-        // Other arrays of the same extent.
-        let calls = "constexpr int W = 4; float a[4], b[4], c[W]; f(a, b, 3); f(c, a, 2);";
-        assert_eq!(edited(body, calls).as_deref(), Some(expected));
-        for (body, calls) in [
-            (body, "f(a, b, 3); f(c, b, 9);"),
-            (body, "float a[4], b[4], c[5]; f(a, b, 3); f(c, b, 9);"),
-            (body, "float a[4], b[4]; double c[4]; f(a, b, 3); f(c, b, 9);"),
-            (body, "float a[4], b[4], *c = in; f(a, b, 3); f(c, b, 9);"),
-            (body, "float a[4], b[4]; f(a, b, 3); f(b + 0, b, 9);"),
-            (body, "float a[4], b[4]; f(a, b, 3); auto g = f;"),
-            // Another array, a part of one, and one of two.
-            (body, "f(b, b, 3);"),
-            (body, "f(a + 1, b, 3);"),
-            (body, "f(n ? a : b, b, 3);"),
-            // A round beyond the extent that does something else.
-            ("for (int i = 0; i < n; ++i) { if (q[i] < 0) { q[i] = HERE; break; } p[i] = q[i]; }", "f(a, b, 3);"),
-            ("p -= 4; for (int i = 0; i < n; ++i) { p[i] = q[i] + HERE; }", "f(a, b, 3);"),
-            ("for (int i = 0; i < n; ++i) { p[0] = q[i] + HERE; }", "f(a, b, 3);"),
-        ] {
-            assert_eq!(edited(body, calls), None, "{body} {calls}");
         }
     }
 
@@ -970,18 +821,5 @@ mod tests {
         }
         assert_eq!(edited("bool", 8, "++i"), None);
         assert_eq!(edited("char16_t", 8, "++i"), None);
-    }
-
-    #[test]
-    fn sizes_of_one_instance_are_not_written_into_templates() {
-        let text = "template <int N> __device__ void f(float (&v)[N], int n) {\n  for (int i = 0; i < n; ++i) v[i] = HERE;\n}\n\
-                    __global__ void k(int n) { float a[10]; f(a, n); }\n";
-        let tree = Rc::new(SyntaxTree::example("a.cu", text));
-        let found = super::super::for_loop::for_loops(&tree, text.find("HERE").unwrap());
-        assert!(found[0].guarded_parameter("a", "float[10]", 10, &[]).is_none());
-        let plain = text.replace("template <int N> ", "").replace("(&v)[N]", "*v");
-        let tree = Rc::new(SyntaxTree::example("a.cu", &plain));
-        let found = super::super::for_loop::for_loops(&tree, plain.find("HERE").unwrap());
-        assert!(found[0].guarded_parameter("a", "float[10]", 10, &[]).is_some());
     }
 }

@@ -11,6 +11,7 @@ pub(super) mod header;
 mod leaving;
 mod limit;
 mod linear;
+mod parameter;
 mod round;
 
 use cuda_syntax::types;
