@@ -18,7 +18,7 @@ use super::{stored_values, unroll_remainder, wide_accesses};
 use crate::place::{Place, Places, lines, places, places_of_lines};
 use crate::slow_path::has_slow_path;
 use crate::symbolize::byval_copies;
-use crate::symbolize::name::DeclaredOf;
+use crate::symbolize::declared_of::DeclaredOf;
 use crate::symbolize::part::MAX_PADDING;
 use crate::wide_accesses::WideAccess;
 

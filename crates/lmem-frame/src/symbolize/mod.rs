@@ -6,6 +6,7 @@ pub mod argument_mapping;
 pub mod auto_variables;
 pub mod blame;
 pub mod byval_copies;
+pub mod declared_of;
 mod eligible;
 pub mod macro_kernel;
 mod macro_uses;
