@@ -52,6 +52,8 @@ pub(super) struct Compiled<'a> {
     pub failing: BTreeSet<PathBuf>,
     /// What the changes since a revision reach.
     reached: Reached,
+    /// Sources of units that nobody looked at.
+    not_checked: Vec<NotChecked>,
 }
 
 impl<'a> Compiled<'a> {
@@ -81,8 +83,9 @@ impl<'a> Compiled<'a> {
         if let Some(error) = failures::no_such_architecture(&reports, &run.start.architectures) {
             return Err(error);
         }
-        let (kernels, failing, reached) = (None, BTreeSet::new(), Reached::default());
-        let compiled = Self { run, extraction, jobs, partition, reports, interrupted, kernels, failing, reached };
+        let (kernels, failing, reached, not_checked) = (None, BTreeSet::new(), Reached::default(), Vec::new());
+        let compiled =
+            Self { run, extraction, jobs, partition, reports, interrupted, kernels, failing, reached, not_checked };
         match &arguments.kernel {
             Some(glob) if compiled.has_no_kernel() => Err(error::no_kernel(glob, &compiled.reports)),
             _ => Ok(compiled),
@@ -125,14 +128,13 @@ impl<'a> Compiled<'a> {
         let units = jobs.iter().zip(reports.iter()).filter(|(_, it)| it.is_unread && it.diagnostics.is_empty());
         let unread: BTreeSet<PathBuf> =
             units.map(|(job, _)| job.unit.path()).filter(|_| !is_typed("debug_build")).collect();
-        let unread: Vec<NotChecked> =
-            unread.into_iter().map(|path| NotChecked { why: Unchecked::Debug, path }).collect();
-        remarks.extend(not_analysed::not_checked(&unread, workspace));
+        self.not_checked = unread.into_iter().map(|path| NotChecked { why: Unchecked::Debug, path }).collect();
         if self.partition.is_none() && !self.interrupted {
             let parts = parts::in_no_unit(&workspace.included, &self.extraction.as_texts, jobs, reports);
-            remarks.extend(not_analysed::not_checked(&parts, workspace));
-            remarks.extend(not_analysed::not_checked(&called_elsewhere::defining(jobs, reports), workspace));
+            self.not_checked.extend(parts);
+            self.not_checked.extend(called_elsewhere::defining(jobs, reports));
         }
+        remarks.extend(not_analysed::not_checked(&self.not_checked, workspace));
         self.reached = since.map(|since| since.keep_changed(jobs, reports)).unwrap_or_default();
         say_what_happened(jobs, reports, talk);
         builds::name_builds(jobs, reports);
@@ -176,6 +178,8 @@ impl<'a> Compiled<'a> {
             reached: &self.reached,
             failing: &self.failing,
             unknown: &unknown,
+            not_checked: &self.not_checked,
+            beyond: &self.extraction.beyond,
             is_silent: &|file, lint| silent.is_silent(file, lint),
             leveled: &|remark| self.run.leveled(remark),
             check: &|surroundings, arguments| self.run.check_in_silence(surroundings, arguments),
@@ -223,6 +227,8 @@ impl Run<'_> {
                 reached: &Reached::default(),
                 failing: &failing,
                 unknown: &failing,
+                not_checked: &parts,
+                beyond: &extraction.beyond,
                 is_silent: &|_, _| false,
                 leveled: &|remark| self.leveled(remark),
                 check: &|surroundings, arguments| self.check_in_silence(surroundings, arguments),
@@ -255,7 +261,7 @@ impl Run<'_> {
         let remarks = remarks.into_iter().chain(settings).chain(not_analysed::not_analysed(extraction, workspace));
         let remarks = remarks.chain(not_analysed::unknown_options(extraction, workspace));
         let remarks = remarks.chain(not_analysed::not_checked(&workspace.not_checked, workspace));
-        let remarks = remarks.chain(not_analysed::beyond(extraction, workspace));
+        let remarks = remarks.chain(not_analysed::beyond(&extraction.beyond, workspace));
         let mut silenced = 0;
         let leveled = |remark: Diagnostic| {
             let is_of_less = remark.code == Code::Tool(NOT_CHECKED);
@@ -268,7 +274,7 @@ impl Run<'_> {
         remarks.extend((silenced > 0 && !is_typed).then(|| not_analysed::silenced(silenced)));
         units.push(remarks);
         summary.silenced += silenced;
-        units.push(not_analysed::refused(workspace));
+        units.push(not_analysed::refused(&workspace.refused));
         units.push(not_analysed::unread(extraction, workspace));
         summary.units += extraction.unread.len();
         summary.failed_units += extraction.unread.len();

@@ -112,9 +112,9 @@ pub(super) fn not_checked(not_checked: &[NotChecked], workspace: &Workspace) -> 
 }
 
 /// A warning for each reason why Rust code and texts are beyond what is followed.
-pub(super) fn beyond(extraction: &Extraction, workspace: &Workspace) -> Vec<Diagnostic> {
+pub(super) fn beyond<'a>(found: impl IntoIterator<Item = &'a Unresolved>, workspace: &Workspace) -> Vec<Diagnostic> {
     let mut by_reason: BTreeMap<&str, Vec<&Unresolved>> = BTreeMap::new();
-    for beyond in &extraction.beyond {
+    for beyond in found {
         by_reason.entry(&beyond.reason).or_default().push(beyond);
     }
     let place = |it: &Unresolved| format!("`{}:{}`", it.span.file.display, it.span.start_line());
@@ -160,12 +160,12 @@ pub(super) fn silenced(count: usize) -> Diagnostic {
 }
 
 /// An error for each source whose name keeps it from being checked, and for settings that cannot be read.
-pub(super) fn refused(workspace: &Workspace) -> Vec<Diagnostic> {
+pub(super) fn refused<'a>(refused: impl IntoIterator<Item = &'a Refused>) -> Vec<Diagnostic> {
     let error = |refused: &Refused| Diagnostic {
         help: vec![Help { message: refused.help.to_string() }],
         ..Diagnostic::of_tool(Severity::Error, REFUSED, &*refused.message)
     };
-    workspace.refused.iter().map(error).collect()
+    refused.into_iter().map(error).collect()
 }
 
 /// An error for each file that may have kernels and was not read.

@@ -14,6 +14,7 @@ use lmem_base::gpu::Arch;
 use lmem_base::source::{has_ending, normalize};
 use lmem_base::words::plural;
 use lmem_project::discover::{DiscoverError, NotChecked, Unchecked, Workspace};
+use lmem_unit::Unresolved;
 
 use super::hidden::{self, Checked};
 use super::jobs::Job;
@@ -51,6 +52,10 @@ pub struct Now<'a> {
     pub failing: &'a BTreeSet<PathBuf>,
     /// These, and files that are compiled for debugging: nothing is known of their kernels.
     pub unknown: &'a BTreeSet<PathBuf>,
+    /// Sources that no unit stands for, beside those of the workspace.
+    pub not_checked: &'a [NotChecked],
+    /// Rust code and texts that are beyond what is followed.
+    pub beyond: &'a [Unresolved],
     /// Whether comments or settings silence a lint in a file.
     pub is_silent: &'a dyn Fn(&str, &str) -> bool,
     /// Gives a remark its level.
@@ -238,7 +243,7 @@ impl Since {
         workspace: &Workspace,
         talk: &Talk,
     ) -> Result<Judged, CheckError> {
-        let Now { kernels, compiled, reached, failing, unknown, is_silent, leveled, check } = now;
+        let Now { kernels, compiled, reached, failing, unknown, not_checked, beyond, is_silent, leveled, check } = now;
         let changed = &reached.files;
         let asked_now = report.summary.architectures.clone();
         let (mut old, is_known) = match self.old_report(changed, workspace, &asked_now, check, talk)? {
@@ -278,21 +283,32 @@ impl Since {
         let baseline = Baseline::of(old).without_budgets(is_new).with_files(name).following(&report.diagnostics);
         let mut tally = baseline.apply(&mut report.diagnostics, Against::Revision(&self.name));
         // What is in files that do not compile is not gone.
-        let unknown: BTreeSet<String> =
+        let unknown_names: BTreeSet<String> =
             unknown.iter().map(|path| lmem_base::source::display_path(path, root)).collect();
-        tally.forget_gone(|entry| unknown.contains(&entry.file));
+        tally.forget_gone(|entry| unknown_names.contains(&entry.file));
         let has_failed = failing.len() > never_compiled.len();
         report.diagnostics.retain(|diagnostic| self.is_new_remark(diagnostic, &remarks, has_failed));
-        report
-            .diagnostics
-            .extend(self.other_submodules(&report.diagnostics, workspace).into_iter().filter_map(leveled));
+        let sources = workspace.not_checked.iter().chain(not_checked).cloned().chain(self.absent(workspace));
+        let touched = self.touched(sources, beyond, &report.diagnostics, workspace);
+        report.diagnostics.extend(touched.into_iter().filter_map(leveled));
         let checked = Checked { left_out: &left_out, dropped: &dropped, otherwise: &otherwise, is_silent, compiled };
         report.diagnostics.extend(hidden::take(&mut tally, &checked, workspace, &self.name).and_then(leveled));
         // What a source reads that does not compile is not known.
         let has_header = self.changes.changed.iter().any(|path| has_ending(Path::new(path), &HEADERS));
         let is_touched = |path: &&PathBuf| has_header || reached.changed.contains(*path) || self.is_changed(path);
         let untold: Vec<&PathBuf> = never_compiled.iter().filter(is_touched).collect();
-        report.diagnostics.extend(self.untold(&untold, root).and_then(leveled));
+        let never = format!("compiled neither in `{}` nor now", self.name);
+        report.diagnostics.extend(untold_of(&untold, &never, "make it compile", root).and_then(leveled));
+        // Of a source that is compiled for debugging nothing is known, and that it is may be as before.
+        let is_told = |path: &&PathBuf| {
+            let place = |known: &Diagnostic| known.primary.as_ref().is_some_and(|label| label.span.file.path == **path);
+            report.diagnostics.iter().any(place) || not_checked.iter().any(|it| it.path == **path)
+        };
+        let debug = unknown.difference(failing).filter(is_touched).filter(|path| !is_told(path));
+        let debug: Vec<&PathBuf> = debug.collect();
+        let as_before = format!("is compiled for debugging, as in `{}`", self.name);
+        let untold = untold_of(&debug, &as_before, "take `-G` from its flags", root);
+        report.diagnostics.extend(untold.and_then(leveled));
         report.diagnostics.extend(loosened);
         report.summary.since = Some(SinceTally {
             revision: self.name.clone(),
@@ -305,23 +321,45 @@ impl Since {
         Ok(Judged { never_compiled, is_known })
     }
 
-    /// A warning for submodules that are not checked, and of which the change takes another commit: it brings sources that nobody
-    /// looked at, though the revision has that warning, too.
-    fn other_submodules(&self, said: &[Diagnostic], workspace: &Workspace) -> Vec<Diagnostic> {
-        let of_submodules = Unchecked::Submodule.what();
-        if said.iter().any(|known| known.message.ends_with(of_submodules)) {
-            return Vec::new();
-        }
-        let is_redirected = |path: &Path| {
-            let own = self.own(path);
-            own.strip_prefix(&self.old.top)
-                .ok()
-                .and_then(Path::to_str)
-                .is_some_and(|it| self.changes.redirected.contains(it))
-        };
-        let submodules = workspace.not_checked.iter().filter(|unchecked| unchecked.why == Unchecked::Submodule);
-        let redirected: Vec<NotChecked> = submodules.filter(|it| is_redirected(&it.path)).cloned().collect();
-        not_analysed::not_checked(&redirected, workspace)
+    /// The warnings and errors for sources that nobody looks at, and that the change touches, though the revision has the same words for
+    /// them: what they have now is not known.
+    fn touched(
+        &self,
+        sources: impl Iterator<Item = NotChecked>,
+        beyond: &[Unresolved],
+        said: &[Diagnostic],
+        workspace: &Workspace,
+    ) -> Vec<Diagnostic> {
+        let is_said = |words: &str| said.iter().any(|known| known.message.ends_with(words));
+        let sources: BTreeSet<NotChecked> =
+            sources.filter(|it| !is_said(it.why.what()) && self.touches(&it.path)).collect();
+        let beyond = beyond.iter().filter(|it| !is_said(&it.reason) && self.touches(&it.span.file.path));
+        let refused = workspace.refused.iter().filter(|it| !is_said(&it.message) && self.touches(&it.path));
+        let mut touched = not_analysed::not_checked(&sources.into_iter().collect::<Vec<_>>(), workspace);
+        touched.extend(not_analysed::beyond(beyond, workspace));
+        touched.extend(not_analysed::refused(refused));
+        touched
+    }
+
+    /// Whether the change has a file, something in a folder, or the link that it lies behind.
+    fn touches(&self, path: &Path) -> bool {
+        let own = self.own(path);
+        let Ok(relative) = own.strip_prefix(&self.old.top) else { return false };
+        let Changes { changed, added, deleted, redirected, .. } = &self.changes;
+        let is_redirected =
+            |above: &Path| above.to_str().is_some_and(|above| !above.is_empty() && redirected.contains(above));
+        let mut differing = [changed, added, deleted, redirected].into_iter().flatten();
+        differing.any(|name| Path::new(name).starts_with(relative)) || relative.ancestors().any(is_redirected)
+    }
+
+    /// The sources that differ from the revision, and that the working tree has not though git knows them.
+    fn absent(&self, workspace: &Workspace) -> Vec<NotChecked> {
+        let Changes { changed, deleted, .. } = &self.changes;
+        let paths =
+            changed.difference(deleted).filter(|name| self.staged.is_none() && has_ending(Path::new(name), &["cu"]));
+        let paths = paths.map(|name| self.old.top.join(name)).filter(|path| path.starts_with(&workspace.root));
+        let absent = paths.filter(|path| fs_err::symlink_metadata(path).is_err());
+        absent.map(|path| NotChecked { why: Unchecked::Absent, path }).collect()
     }
 
     /// The sources that the settings of the revision check, and those of now do not, though they are still there.
@@ -350,20 +388,6 @@ impl Since {
             talk.note(&format!("{sources} of `{name}` did not compile: all that is found there now counts as new"));
         }
         never
-    }
-
-    /// A warning of sources that the change touches and that do not compile, so that what it does to their kernels is not known.
-    fn untold(&self, sources: &[&PathBuf], root: &Path) -> Option<Diagnostic> {
-        let (first, others) = sources.split_first()?;
-        let first = lmem_base::source::display_path(first, root);
-        let others = match others.len() {
-            0 => String::new(),
-            more => format!(" and {}", plural(more as u64, "other")),
-        };
-        let message =
-            format!("`{first}`{others} changed, and compiled neither in `{}` nor now: not checked", self.name);
-        let help = Help { message: "make it compile, or leave it out with `exclude`".to_string() };
-        Some(Diagnostic { help: vec![help], ..not_analysed::less_checked(&message) })
     }
 
     /// The kernels of both versions that the change reaches.
@@ -480,6 +504,19 @@ impl Since {
         let top = self.staged.as_ref().map_or(&self.old.top, |staged| &staged.tree);
         lmem_base::source::display_path(&top.join(relative), root)
     }
+}
+
+/// A warning of sources that the change touches, and of whose kernels nothing is known, before and now.
+fn untold_of(sources: &[&PathBuf], why: &str, help: &str, root: &Path) -> Option<Diagnostic> {
+    let (first, others) = sources.split_first()?;
+    let first = lmem_base::source::display_path(first, root);
+    let others = match others.len() {
+        0 => String::new(),
+        more => format!(" and {}", plural(more as u64, "other")),
+    };
+    let message = format!("`{first}`{others} changed, and {why}: not checked");
+    let help = Help { message: format!("{help}, or leave it out with `exclude`") };
+    Some(Diagnostic { help: vec![help], ..not_analysed::less_checked(&message) })
 }
 
 /// Whether a file influences what is compiled, and how.

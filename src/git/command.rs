@@ -22,8 +22,9 @@ const MAX_MEMORY_BYTES: u64 = 4 << 30;
 /// Overrides that keep git within its memory, whatever the size of a repository.
 const WITHIN: [(&str, &str); 2] = [("core.packedGitLimit", "1g"), ("core.packedGitWindowSize", "64m")];
 
-/// Overrides of settings that would make `git status` start a program, or read another repository.
-const OFF: [(&str, &str); 8] = [
+/// Overrides of settings that would make `git status` start a program, or read another repository; have commits be what
+/// `objects/info/commit-graph` says; or take two names for one.
+const OFF: [(&str, &str); 11] = [
     ("core.fsmonitor", "false"),
     ("core.useBuiltinFSMonitor", "false"),
     ("core.hooksPath", "/dev/null"),
@@ -32,6 +33,9 @@ const OFF: [(&str, &str); 8] = [
     ("status.submoduleSummary", "false"),
     ("submodule.recurse", "false"),
     ("diff.ignoreSubmodules", "all"),
+    ("core.commitGraph", "false"),
+    ("core.ignoreCase", "false"),
+    ("core.precomposeUnicode", "false"),
 ];
 
 /// The settings to override: the fixed list, and all filters that any configuration defines.

@@ -5,7 +5,7 @@
 //! brings 38 more crates: half a minute of the build that the README's first command waits for.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use lmem_base::places;
@@ -48,6 +48,16 @@ pub(super) fn paths(top: &Path) -> Option<Vec<OsString>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some(Vec::new()),
         Err(_) => None,
     }
+}
+
+/// The folders that an index has in place of their files, with a slash at the end (a sparse index); none of one that is not read.
+pub(super) fn folders(top: &Path, is_named: bool) -> Vec<OsString> {
+    let own = || Some(own::leads_to(&top.join(".git"))?.join("index"));
+    let index = if is_named { named(top) } else { own() };
+    let bytes = index.and_then(|index| places::read(&index, MAX_BYTES).ok()).unwrap_or_default();
+    let (mut paths, _) = entries(&bytes).unwrap_or_default();
+    paths.retain(|path| path.as_bytes().ends_with(b"/"));
+    paths
 }
 
 /// Whether an index ends before its last entry. Git reads on behind the end.

@@ -418,7 +418,17 @@ fn listed(top: &Path, is_named: bool, cancel: &AtomicBool) -> Result<Vec<OsStrin
         false => GitError::Refused(reason),
     })?;
     let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-    Ok(paths.map(|path| OsStr::from_bytes(path).to_os_string()).collect())
+    let paths: Vec<OsString> = paths.map(|path| OsStr::from_bytes(path).to_os_string()).collect();
+    let known: BTreeSet<&[u8]> = paths.iter().map(|path| path.as_bytes()).collect();
+    let has_some = |folder: &OsString| {
+        let folder = folder.as_bytes();
+        known.range(folder..).next().is_some_and(|path| path.starts_with(folder))
+    };
+    // Where the objects of such a folder are missing, git lists none of its files, and ends as if that were all.
+    match index::folders(top, is_named).iter().all(has_some) {
+        true => Ok(paths),
+        false => Err(GitError::Refused("the index has folders whose objects are missing".to_string())),
+    }
 }
 
 fn wanted(top: &Path, paths: &[OsString], is_wanted: impl Fn(&str) -> bool) -> BTreeSet<PathBuf> {

@@ -2,8 +2,8 @@
 # Finds CUDA local memory and register spills before they are committed. Written by `cargo lmem init --git-hook`;
 # `git commit --no-verify` goes past it.
 set -eu
-# A kernel may include a file of any name; only texts about the code are none of its parts.
-if git diff --cached --quiet -- . ':(exclude)*.md' ':(exclude)LICENSE*'; then
+# A kernel may include a file of any name.
+if git diff --cached --quiet --ignore-submodules=none -- .; then
     exit 0
 fi
 if ! command -v cargo-lmem > /dev/null; then

@@ -99,6 +99,8 @@ pub struct Whole {
 /// A source that cannot be checked, or settings that cannot be read.
 #[derive(Debug, Clone)]
 pub struct Refused {
+    /// The source, or the file of settings.
+    pub path: PathBuf,
     pub message: String,
     /// What to do.
     pub help: &'static str,
@@ -322,7 +324,8 @@ fn of_paths(scope: &Scope) -> Result<(Finding, Option<DiscoverError>), DiscoverE
     for (manifest, reason) in projects.broken {
         let name = display_path(&manifest, &finding.root);
         let message = format!("`{name}` cannot be used, so that its settings are not known: {reason}");
-        finding.refused.push(Refused { message, help: "`cargo metadata` in its folder says what is wrong" });
+        let help = "`cargo metadata` in its folder says what is wrong";
+        finding.refused.push(Refused { path: manifest, message, help });
     }
     finding.packages = projects.packages;
     Ok((finding, empty))
@@ -427,7 +430,7 @@ impl Finding {
             }
             let message = format!("`{}` is not checked: {reason}", display_path(&path, &self.root));
             let help = "rename it, or leave it out with `exclude` in `[package.metadata.lmem]`";
-            self.refused.push(Refused { message, help });
+            self.refused.push(Refused { path, message, help });
         }
         Ok(())
     }

@@ -44,6 +44,8 @@ pub enum Unchecked {
     InNoUnit,
     /// It defines device functions that other files call, and is compiled as if none did.
     CalledElsewhere,
+    /// Git knows it, and the working tree has it not: a sparse checkout.
+    Absent,
 }
 
 impl Unchecked {
@@ -67,6 +69,7 @@ impl Unchecked {
             Self::Unfollowed => "Rust code that includes files, and not all of them are known",
             Self::Debug => "compiled for debugging, which the settings or comments allow",
             Self::InNoUnit => "part of other sources by their text, and of none as they are compiled",
+            Self::Absent => "changed, and not in the working tree (a sparse checkout, `skip-worktree`)",
             Self::CalledElsewhere => {
                 "a source whose device functions others call, compiled without `-rdc=true`, which drops them"
             }
@@ -79,6 +82,7 @@ impl Unchecked {
             Self::LeadsOut | Self::LeadsToLeftOut => "name what it leads to, or leave it out with `exclude`",
             Self::Submodule => "name its folder to check it, or leave it out with `exclude`",
             Self::LeadsNowhere | Self::Unreadable | Self::Special => "mend it, or leave it out with `exclude`",
+            Self::Absent => "`--staged` checks what git has; `git sparse-checkout disable` brings it",
             Self::LeadsToOtherKind => "put the file in the place of the link, or leave it out with `exclude`",
             Self::CalledElsewhere => "add `-rdc=true` to `nvcc-flags`, or capture the build's flags with `--capture`",
             Self::Debug => "take `-G` from its flags, or leave it out with `exclude`",
