@@ -249,7 +249,10 @@ fn join(parts: &[(&Diagnostic, &Suggestion)]) -> Option<Suggestion> {
     // New names are made of the variable's.
     let names = parts.iter().filter_map(|(diagnostic, _)| diagnostic.evidence.as_ref()?.variable.as_deref());
     let names: Vec<&str> = names.collect();
-    if names.iter().collect::<BTreeSet<_>>().len() != parts.len() {
+    let are_new = names.iter().collect::<BTreeSet<_>>().len() == parts.len();
+    let only_removes =
+        |(_, suggestion): &(&Diagnostic, &Suggestion)| suggestion.edits.iter().all(|edit| edit.replacement.is_empty());
+    if names.len() != parts.len() || !(are_new || parts.iter().all(only_removes)) {
         return None;
     }
     let edits = merge::merge(parts.iter().map(|(_, suggestion)| suggestion.edits.clone()).collect())?;

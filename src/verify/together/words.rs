@@ -4,7 +4,12 @@
 pub fn title(parts: &[(&str, &str)]) -> String {
     let quoted = |name: &str| format!("`{name}`");
     let Some((first, title)) = parts.first() else { return String::new() };
-    let names = listed(&parts.iter().map(|(name, _)| quoted(name)).collect::<Vec<_>>());
+    let mut names: Vec<String> = parts.iter().map(|(name, _)| quoted(name)).collect();
+    names.dedup();
+    if let [only] = names.as_slice() {
+        return format!("for each {only}, {title}");
+    }
+    let names = listed(&names);
     let general = |name: &str, title: &str| title.replace(&quoted(name), "`…`");
     let are_equal = parts.iter().all(|(name, own)| general(name, own) == general(first, title));
     match (are_equal, title.contains(&quoted(first))) {

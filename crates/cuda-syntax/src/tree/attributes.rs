@@ -8,7 +8,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use lmem_unit::{CompiledText, Token, TokenKind, is_unroll_pragma, tokens};
+use lmem_unit::{CompiledText, Difference, Token, TokenKind, is_unroll_pragma, tokens};
+
+use crate::identifiers::is_identifier_character;
 
 use crate::tree::syntax_tree::SyntaxTree;
 
@@ -26,7 +28,13 @@ pub fn unparsed_attributes(text: &str, compiled: &CompiledText, heads: &[Range<u
     let is_spelled = UNKNOWN.iter().chain(&SPELLINGS).any(|spelling| text.contains(spelling));
     let mut found = if is_spelled { spelled(text) } else { Vec::new() };
     let is_directive = |at: usize| text.get(at..).is_some_and(|rest| rest.starts_with('#'));
-    let neutral = compiled.differences().filter(|it| is_neutral(&it.compiled) && !is_directive(it.start));
+    let is_word = |range: Range<usize>| {
+        text.get(range).is_some_and(|own| !own.is_empty() && own.chars().all(is_identifier_character))
+    };
+    // A word for other compilers, as `GLOBAL_AS` in `f(GLOBAL_AS u32 *p)`, which became nothing.
+    let is_nothing = |it: &Difference| it.compiled.is_empty() && is_word(it.start..it.end);
+    let neutral = compiled.differences().filter(|it| is_neutral(&it.compiled) || is_nothing(it));
+    let neutral = neutral.filter(|it| !is_directive(it.start));
     let neutral = neutral.map(|it| it.start..it.end).filter(|range| !range.is_empty());
     let of_macros: Vec<Range<usize>> = neutral.chain(heads.iter().cloned()).collect();
     let is_apart = |one: &Range<usize>| !of_macros.iter().any(|other| one.start < other.end && other.start < one.end);

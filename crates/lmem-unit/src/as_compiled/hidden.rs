@@ -108,6 +108,10 @@ impl CompiledText {
                 return Err(place);
             }
             let surroundings = surroundings.get_or_init(|| Surroundings::new(all, range.start));
+            // A word for other compilers: `GLOBAL_AS u32 *p`.
+            if compiled.is_empty() && is_name(own) && surroundings.is_in_parameters(&place) {
+                continue;
+            }
             let hide = |own: [&'t str; 2], operand, shows_arguments| Hidden {
                 range: place.clone(),
                 own,
@@ -221,6 +225,12 @@ impl<'t> Surroundings<'t> {
 
     fn word(&self, at: Option<usize>) -> &'t str {
         at.and_then(|at| self.words.get(at)).copied().unwrap_or("")
+    }
+
+    /// Whether a place is among the parameters before the body.
+    fn is_in_parameters(&self, place: &Range<usize>) -> bool {
+        let open = self.indices(place).and_then(|indices| self.open.get(indices.start).copied());
+        open.is_some_and(|open| !open.is_outside && !open.is_in_block && !open.is_outermost)
     }
 
     /// The macro of an invocation in an expression, and what it is there.
