@@ -8,7 +8,7 @@ use cuda_syntax::tree::{base_name, last_name};
 use cuda_syntax::{SyntaxTree, SyntaxTrees, types};
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
-use nv_code::dataflow::callee;
+use nv_code::dataflow::{TripCount, callee};
 use nv_code::{AccessKind, UnitFacts};
 use ptx_syntax::Instruction;
 
@@ -142,7 +142,9 @@ impl<'a> StackObject<'a> {
         let is_walk = matches!(access.address, Address::Induction(_));
         let depth = Some(access.loop_depth).filter(|_| !is_walk);
         let walked = access.index.as_ref().filter(|_| is_walk);
-        let moving = walked.and_then(|index| moving_loop(&access.places, index, &access.loop_lines, self.trees));
+        let is_counted = matches!(access.address, Address::Induction(TripCount::Constant));
+        let closing = (&access.loop_lines, is_counted);
+        let moving = walked.and_then(|index| moving_loop(&access.places, index, closing, self.trees));
         let found = moving.or_else(|| source_loop(&access.places, &access.loop_lines, depth, self.trees));
         let (tree, found) = found?;
         Some(SourceLoop {

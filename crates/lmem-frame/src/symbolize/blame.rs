@@ -336,25 +336,28 @@ fn loop_of_line(
     branch: &SourceLines,
     trees: &SyntaxTrees<'_>,
 ) -> Option<Option<(Rc<SyntaxTree>, LoopSyntax)>> {
-    let place = places.first().filter(|place| place.callee.is_none() && places.len() > 1)?;
-    let tree = place.tree(trees);
+    places.first().filter(|place| place.callee.is_none() && places.len() > 1)?;
     let (file, line) = branch.first().and_then(|line| trees.locate(&line.file, line.line))?;
-    if !Rc::ptr_eq(trees.tree(file), tree) || !tree.loops_around(place.offset).is_empty() {
-        return None;
-    }
-    let has_line = |found: &LoopSyntax| {
-        (tree.line_of(found.range.start)..=tree.line_of(found.range.end)).contains(&(line as usize))
-    };
-    let mut found = tree.loops_in_function(place.offset).into_iter().filter(has_line);
-    let only = found.next()?;
-    Some(found.next().is_none().then(|| (Rc::clone(tree), only)))
+    let tree = trees.tree(file);
+    // The function with the loop may have called another one, which has the access.
+    let mut of_file = places.iter().take_while(|place| place.tree(trees).loops_around(place.offset).is_empty());
+    of_file.find_map(|place| {
+        let has_line = |found: &LoopSyntax| {
+            (tree.line_of(found.range.start)..=tree.line_of(found.range.end)).contains(&(line as usize))
+        };
+        let own = Some(tree).filter(|tree| Rc::ptr_eq(tree, place.tree(trees)))?;
+        let mut found = own.loops_in_function(place.offset).into_iter().filter(has_line);
+        let only = found.next()?;
+        Some(found.next().is_none().then(|| (Rc::clone(tree), only)))
+    })
 }
 
-/// The source loop that moves an index. Of several, the one that the machine code has, else one whose trip count is unknown.
+/// The source loop that moves an index. Of several, one that the machine code has, else one whose trip count is unknown; of several on a
+/// line, one that is counted as the machine code is.
 pub fn moving_loop(
     places: &Places,
     index: &Span,
-    branch: &SourceLines,
+    (branch, is_counted): (&SourceLines, bool),
     trees: &SyntaxTrees<'_>,
 ) -> Option<(Rc<SyntaxTree>, LoopSyntax)> {
     let (tree, at) = places.iter().find_map(|place| {
@@ -363,7 +366,8 @@ pub fn moving_loop(
     })?;
     let found = tree.loops_moving(&(at..at + index.text().len()));
     let left: Vec<_> = found.into_iter().filter(|one| !is_unrolled(tree, &one.syntax)).collect();
-    let closing = left.iter().find(|one| closes(tree, &one.syntax, branch, trees));
+    let closing = || left.iter().filter(|one| closes(tree, &one.syntax, branch, trees));
+    let closing = closing().find(|one| one.is_counted == is_counted).or_else(|| closing().next());
     let best = closing.or_else(|| left.iter().find(|one| !one.is_counted)).or(left.first())?;
     Some((Rc::clone(tree), best.syntax.clone()))
 }
