@@ -23,6 +23,18 @@ pub fn name_blocks(cx: &LintContext<'_>) -> Option<Suggestion> {
     Some(offer(title, in_place(cx, edit)))
 }
 
+/// `__launch_bounds__(512)` for `(512, 1)`.
+pub fn drop_blocks(cx: &LintContext<'_>) -> Option<Suggestion> {
+    let (span, arguments) = bounds(cx)?;
+    let [threads, blocks] = arguments.as_slice() else { return None };
+    let end = span.end - 1;
+    let comma = end - blocks.len() - 1;
+    let is_there = span.file.text().get(comma..end).is_some_and(|text| text.strip_prefix(',') == Some(*blocks));
+    let title = format!("leave out the minimum blocks per SM: `__launch_bounds__({})`", threads.trim());
+    let edit = Edit { span: Span::new(&span.file, comma..end), replacement: String::new(), context: span.clone() };
+    is_there.then(|| offer(title, in_place(cx, edit)))
+}
+
 /// Replaces the block size by that of the largest launch; `names_blocks` adds a number of blocks. Larger launches fail
 /// then, so that it is a proposal to adapt unless there can be no others.
 pub fn as_launched(cx: &LintContext<'_>, launch: &Launch, names_blocks: bool) -> Option<Suggestion> {
