@@ -64,7 +64,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     if object.accesses.iter().any(|access| access.is_computed()) {
         finding = finding.note("also dynamically indexed, which alone could keep it in local memory");
     }
-    if may_have_effects(cx.unit.ptx_text()) {
+    // Without a variable, the accesses may be assembly themselves: `ld.volatile.local`.
+    if object.variable.is_some() && may_have_effects(cx.unit.ptx_text(), &cx.frame.mangled) {
         return Some(finding.help(FOR_ASSEMBLY));
     }
     let advice = hidden.map_or_else(|| advice(object.variable.as_ref()), deduced_advice);

@@ -352,14 +352,11 @@ impl Since {
         differing.any(|name| Path::new(name).starts_with(relative)) || relative.ancestors().any(is_redirected)
     }
 
-    /// The sources that differ from the revision, and that the working tree has not though git knows them.
+    /// The sources that differ from the revision, and that the working tree has not.
     fn absent(&self, workspace: &Workspace) -> Vec<NotChecked> {
-        let Changes { changed, deleted, .. } = &self.changes;
-        let paths =
-            changed.difference(deleted).filter(|name| self.staged.is_none() && has_ending(Path::new(name), &["cu"]));
-        let paths = paths.map(|name| self.old.top.join(name)).filter(|path| path.starts_with(&workspace.root));
-        let absent = paths.filter(|path| fs_err::symlink_metadata(path).is_err());
-        absent.map(|path| NotChecked { why: Unchecked::Absent, path }).collect()
+        let sources = self.changes.absent.iter().filter(|name| has_ending(Path::new(name), &["cu"]));
+        let paths = sources.map(|name| self.old.top.join(name)).filter(|path| path.starts_with(&workspace.root));
+        paths.map(|path| NotChecked { why: Unchecked::Absent, path }).collect()
     }
 
     /// The sources that the settings of the revision check, and those of now do not, though they are still there.

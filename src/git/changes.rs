@@ -19,6 +19,8 @@ pub struct Changes {
     /// New files and new names: what a name leads to may be another one since.
     pub added: BTreeSet<String>,
     pub deleted: BTreeSet<String>,
+    /// Those of the changed files that the working tree has not, though git knows them: a sparse checkout.
+    pub absent: BTreeSet<String>,
     /// Links and submodules that came, or lead elsewhere.
     pub redirected: BTreeSet<String>,
     /// New name → old name.
@@ -71,6 +73,7 @@ impl Changes {
         self.added.extend(submodule.added.into_iter().map(below));
         self.redirected.extend(submodule.redirected.into_iter().map(below));
         self.deleted.extend(submodule.deleted.into_iter().map(below));
+        self.absent.extend(submodule.absent.into_iter().map(below));
         self.renames.extend(submodule.renames.into_iter().map(|(new, old)| (below(new), below(old))));
     }
 }
@@ -91,6 +94,8 @@ impl Repository<'_> {
             changes.added.extend(untracked);
             changes.changed.extend(changes.added.iter().cloned());
             changes.changed.extend(self.taken_as_unchanged()?);
+            let is_absent = |path: &&String| self.top.join(path).symlink_metadata().is_err();
+            changes.absent = changes.changed.difference(&changes.deleted).filter(is_absent).cloned().collect();
         }
         self.add_submodules(&mut changes, commit, is_staged)?;
         Ok(changes)

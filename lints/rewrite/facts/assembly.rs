@@ -3,9 +3,21 @@
 /// Instructions that read registers, and write others.
 const ARITHMETIC: &str = "abs add and bfe bfi bfind bmsk brev clz cnot copysign cos cvt div dp2a dp4a ex2 fma fns lg2 lop3 mad mad24 max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf shl shr sin slct sqrt sub szext tanh testp xor";
 
-/// Whether inline assembly in a PTX text has anything but arithmetic. `add.cc` leaves a carry, a store or a barrier an effect: the compiler
+/// Whether inline assembly in a kernel, or in a function that it may call, has anything but arithmetic. `add.cc` leaves a carry, a store or a barrier an effect: the compiler
 /// knows of neither, and takes the code away, or moves it, unless it is `asm volatile`, or a `volatile` variable gets its result.
-pub fn may_have_effects(ptx: &str) -> bool {
+pub fn may_have_effects(ptx: &str, kernel: &str) -> bool {
+    let mut parts = ptx.split(".entry ");
+    let before = parts.next().unwrap_or("");
+    // Behind another kernel's end, functions may follow.
+    let own =
+        parts.map(|part| match part.strip_prefix(kernel).is_some_and(|rest| rest.trim_start().starts_with('(')) {
+            true => part,
+            false => part.split_once("\n}").map_or("", |(_, behind)| behind),
+        });
+    std::iter::once(before).chain(own).any(has_effects)
+}
+
+fn has_effects(ptx: &str) -> bool {
     let blocks =
         ptx.split("// begin inline asm").skip(1).map(|rest| rest.split("// end inline asm").next().unwrap_or(rest));
     blocks.flat_map(|block| block.split([';', '\n'])).any(|statement| !is_arithmetic(statement))
@@ -40,7 +52,7 @@ mod tests {
             "lop3.b32 %r1, %r2, %r3, %r4, 0x96;",
             "",
         ] {
-            assert!(!may_have_effects(&block(body)), "{body}");
+            assert!(!has_effects(&block(body)), "{body}");
         }
         for body in [
             "add.cc.u32 %r1, %r1, %r2;",
@@ -52,8 +64,21 @@ mod tests {
             "ld.global.nc.u32 %r1, [%rd1];",
             "unknown.b32 %r1, %r2;",
         ] {
-            assert!(may_have_effects(&block(body)), "{body}");
+            assert!(has_effects(&block(body)), "{body}");
         }
-        assert!(!may_have_effects("\tst.global.u32 [%rd1], %r1;\n"));
+        assert!(!has_effects("\tst.global.u32 [%rd1], %r1;\n"));
+    }
+
+    #[test]
+    fn those_of_other_kernels_do_not_count() {
+        let block = "// begin inline asm\n\taddc.u32 %r1, %r1, 0;\n\t// end inline asm\n\tret;\n";
+        let ptx = |one: &str, other: &str, function: &str| {
+            format!(
+                ".visible .entry k(\n\t.param .u64 p\n)\n{{\n{one}}}\n.visible .entry k2(\n)\n{{\n{other}}}\n.func f()\n{{\n{function}}}\n"
+            )
+        };
+        assert!(may_have_effects(&ptx(block, "", ""), "k"));
+        assert!(!may_have_effects(&ptx("", block, ""), "k"));
+        assert!(may_have_effects(&ptx("", "", block), "k"));
     }
 }
