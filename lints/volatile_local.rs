@@ -35,14 +35,17 @@
 //! ## Related lints
 //! `address_escape`, `unexplained_local_memory`
 
-use cuda_syntax::tree::{DeclarationKind, Volatility};
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Call, Field, Kind, Node, Pointer};
+use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, enclosing_function, resolve};
 use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind, Variable};
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::rewrite::facts::assembly::may_have_effects;
-use crate::rewrite::facts::sites::declaration_at;
+use crate::rewrite::facts::sites::{declaration_at, functions_named, located};
+use crate::rewrite::facts::unseen::is_taken_for_type;
 
 pub(crate) static LINT: Lint = Lint {
     name: "volatile_local",
@@ -88,7 +91,7 @@ fn deduced_advice(variable: &Variable) -> String {
 fn drop_volatile(object: &StackObject) -> Option<Suggestion> {
     let variable = object.variable.as_ref()?;
     let is_own = matches!(variable.volatility, Some(Volatility::Value | Volatility::Pointer));
-    let site = declaration_at(object, &variable.span).filter(|_| is_own)?;
+    let site = declaration_at(object, &variable.span).filter(|_| is_own && !may_choose_by_type(object))?;
     let edits = site.without("volatile").into_iter().collect();
     let title = match variable.volatility {
         Some(Volatility::Pointer) => {
@@ -98,6 +101,48 @@ fn drop_volatile(object: &StackObject) -> Option<Suggestion> {
         _ => "drop `volatile`".to_string(),
     };
     Some(Suggestion::new(title, Applicability::MaybeIncorrect, edits).within_kernel(site.is_within_kernel()))
+}
+
+/// Whether a use of the variable may mean something else without `volatile`: an overloaded function or a template that gets it or its
+/// address, a method of its class, or what is asked for its type.
+fn may_choose_by_type(object: &StackObject) -> bool {
+    let chosen = || {
+        let (tree, offset) = located(object, &object.variable.as_ref()?.span)?;
+        let declared = tree.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
+        let function = enclosing_function(declared)?;
+        let all = tree.declarations(function);
+        let own = resolve(&all, tree.slice(declared), offset)?;
+        let mut used = tree.names_of(function, &all, own).into_iter().filter(|name| *name != declared);
+        Some(is_taken_for_type(tree, &own.name) || used.any(|name| is_chosen_by_type(tree, name)))
+    };
+    chosen().unwrap_or(true)
+}
+
+fn is_chosen_by_type(tree: &SyntaxTree, name: Node<'_>) -> bool {
+    let path = access_path(name);
+    let is_address = |node: &Node<'_>| Pointer::of(*node).is_some_and(Pointer::is_address);
+    let whole = path.parent().filter(is_address).unwrap_or(path);
+    let Some(parent) = whole.parent() else { return true };
+    match parent.kind() {
+        Kind::ArgumentList => {
+            let called = parent.parent().and_then(Call::of).and_then(Call::function);
+            let Some(called) = called.filter(|called| called.kind() == Kind::Identifier) else { return true };
+            let functions = functions_named(tree, tree.slice(called));
+            let is_template = |function: &Node<'_>| function.enclosing(Kind::TemplateDeclaration).is_some();
+            let is_only = functions.len() <= 1 && !functions.iter().any(is_template);
+            !is_only || tree.is_declared_beside(tree.slice(called))
+        }
+        // `x.next()`
+        Kind::CallExpression => true,
+        // `auto p = &x;`
+        Kind::InitDeclarator => {
+            let type_node = parent.parent().and_then(|statement| statement.field(Field::Type));
+            type_node.is_none_or(|node| node.kind() == Kind::PlaceholderTypeSpecifier && whole != path)
+                || parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::ReferenceDeclarator)
+                    && type_node.is_some_and(|node| node.kind() == Kind::PlaceholderTypeSpecifier)
+        }
+        _ => false,
+    }
 }
 
 fn reason(volatility: Option<&Volatility>) -> String {

@@ -5,18 +5,21 @@
 //! (Of constant memory, the compiler makes no copy itself.)
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Field, Kind, Node, Subscript};
-use cuda_syntax::tree::{Declaration, access_path, enclosing_function, role};
+use cuda_syntax::ast::{Call, Field, Kind, Node, Subscript};
+use cuda_syntax::tree::{Declaration, access_path, enclosing_function};
 use cuda_syntax::types;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
 
 use super::Rewrite;
 use super::facts::classes::is_copied_plainly;
-use super::facts::constness::may_be_const;
+use super::facts::evaluation::is_value_argument;
+use super::facts::number::{is_number, is_number_type};
 use super::facts::purity::is_pure;
 use super::facts::sites::located;
+use super::facts::taken::is_value;
 use super::facts::unseen::{is_taken_for_type, variable};
+use super::unroll::body::has_meetings;
 
 /// A reference in place of the copy; `None` where the copy, or what it is made of, may be changed.
 pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
@@ -62,8 +65,7 @@ impl<'v> Copied<'v> {
         let base = element.base().filter(|base| base.kind() == Kind::Identifier)?;
         element.index().filter(|index| is_pure(tree, *index))?;
         // What is asked for its type would be a reference.
-        let is_read =
-            !is_taken_for_type(tree, tree.slice(name)) && may_be_const(tree, offset) && !is_assigned(tree, name);
+        let is_read = !is_taken_for_type(tree, tree.slice(name)) && are_numbers_read(tree, name);
         (is_read && is_promised(tree, base, type_text)).then_some(Self { statement, name, base: tree.slice(base) })
     }
 
@@ -77,16 +79,16 @@ impl<'v> Copied<'v> {
     }
 }
 
-/// Whether a part of a variable is assigned to behind its declaration.
-fn is_assigned(tree: &SyntaxTree, declared: Node<'_>) -> bool {
-    let assigned = || {
+/// Whether all that is done with a variable behind its declaration is to take numbers of it.
+fn are_numbers_read(tree: &SyntaxTree, declared: Node<'_>) -> bool {
+    let read = || {
         let function = enclosing_function(declared)?;
         let all = tree.declarations(function);
         let own = variable(tree, declared)?;
         let mut used = tree.names_of(function, &all, &own).into_iter().filter(|name| *name != declared);
-        Some(used.any(|name| matches!(role(access_path(name)), (_, true, false))))
+        Some(used.all(|name| is_taken(tree, access_path(name))))
     };
-    assigned().unwrap_or(true)
+    read().unwrap_or(false)
 }
 
 /// Whether a name is that of a parameter `const T *__restrict__`, and all that is done with it is to read elements: nothing casts the `const`
@@ -100,10 +102,13 @@ fn is_promised(tree: &SyntaxTree, base: Node<'_>, type_text: &str) -> bool {
         let pointer = declared.parent().filter(|it| it.kind() == Kind::PointerDeclarator)?;
         let whole = pointer.parent().filter(|it| it.kind() == Kind::ParameterDeclaration)?;
         let is_const = whole.children().any(|child| child != pointer && tree.slice(child) == "const");
-        let words: Vec<&str> = tree.slice(pointer).split(|it: char| !it.is_alphanumeric() && it != '_').collect();
-        let is_restrict = words.iter().any(|word| matches!(*word, "__restrict__" | "__restrict"));
+        let mut words = pointer.descendants().filter(|it| it.kind() != Kind::Comment);
+        let is_restrict = words.any(|word| matches!(tree.slice(word), "__restrict__" | "__restrict"));
+        // What other threads write is another promise.
+        let is_quiet = function.field(Field::Body).is_some_and(|body| !has_meetings(tree, body));
         let is_fit = is_const
             && is_restrict
+            && is_quiet
             && is_type(tree, whole.field(Field::Type)?, type_text)
             && !tree.slice(whole).contains("volatile")
             && tree.compiled().is_verbatim(&whole.byte_range());
@@ -114,18 +119,29 @@ fn is_promised(tree: &SyntaxTree, base: Node<'_>, type_text: &str) -> bool {
     promised().unwrap_or(false)
 }
 
-/// Whether a pointer is used for a value that an element of it has.
+/// Whether a pointer is used for a number that an element of it has, or for a copy of the element.
 fn is_element_read(tree: &SyntaxTree, pointer: Node<'_>) -> bool {
-    let is_element = pointer.parent().and_then(Subscript::of).is_some_and(|it| it.base() == Some(pointer));
+    let element = pointer.parent().filter(|it| Subscript::of(*it).is_some_and(|it| it.base() == Some(pointer)));
     let path = access_path(pointer);
-    let (_, is_written, is_passed) = role(path);
-    let is_bound = path.ancestors().take_while(|it| it.kind() != Kind::CompoundStatement).any(|around| {
-        tree.cast(around).is_some()
-            || matches!(around.kind(), Kind::LambdaExpression | Kind::ForRangeLoop | Kind::ReferenceDeclarator)
-            || (around.kind() == Kind::InitDeclarator
-                && around.field(Field::Declarator).is_none_or(|it| it.kind() != Kind::Identifier))
-    });
-    is_element && !is_written && !is_passed && !is_bound
+    let declares_copy = |around: Node<'_>| {
+        around.kind() == Kind::InitDeclarator
+            && around.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier)
+    };
+    let is_copied = || element == Some(path) && path.parent().is_some_and(declares_copy);
+    element.is_some() && (is_copied() || is_taken(tree, path))
+}
+
+/// Whether an expression is a number whose value is taken where it stands. A method, an operator and a constructor may change `mutable`
+/// members, or what they cast; a reference may be kept.
+fn is_taken(tree: &SyntaxTree, path: Node<'_>) -> bool {
+    let Some(parent) = path.parent().filter(|_| is_number(tree, path)) else { return false };
+    match parent.kind() {
+        Kind::ArgumentList => parent.parent().and_then(Call::of).is_some() && is_value_argument(tree, parent),
+        Kind::CastExpression => {
+            parent.field(Field::Type).is_some_and(|type_node| is_number_type(tree, tree.slice(type_node)))
+        }
+        _ => is_value(tree, path),
+    }
 }
 
 /// Whether a type is spelled in the same way.
@@ -159,6 +175,11 @@ mod tests {
                 "const Node &node = in[i]; out[i] = node.w[i];",
             ),
             (
+                "const Node *__restrict__ in",
+                "Node node = in[i]; out[i] = (float)node.kids[i] + fmaxf(node.w[i], 1.0f);",
+                "const Node &node = in[i]; out[i] = (float)node.kids[i] + fmaxf(node.w[i], 1.0f);",
+            ),
+            (
                 "Node const *__restrict__ in",
                 "const Node node = in[i + 1]; out[i] = node.w[i] + in[i].kids[i];",
                 "const Node &node = in[i + 1]; out[i] = node.w[i] + in[i].kids[i];",
@@ -184,8 +205,26 @@ mod tests {
                 "Node node = in[i]; const Node &r = in[i]; const_cast<Node &>(r).w[0] = 1; out[i] = node.w[i];",
             ),
             ("const Node *__restrict__ in", "Node node = in[i]; auto q = in; out[i] = node.w[i];"),
+            ("const Node *__restrict__ in", "Node node = in[i]; out[0] = in[i].next(); out[i] = node.w[i];"),
+            ("const Node *__restrict__ in", "Node node = in[i]; out[0] = in[i] + 1; out[i] = node.w[i];"),
             ("int n", "Node node = state[i]; out[i] = node.w[n];"),
+            ("const Node * /* __restrict__ */ in", "Node node = in[i]; out[i] = node.w[i];"),
+            ("const Node *__restrict__ in", "Node node = in[i]; __syncthreads(); out[i] = node.w[i];"),
             // The copy is written, taken, or not of that type.
+            (
+                "const Node *__restrict__ in",
+                "Node node = in[i]; float *p = (float *)node.w; p[1] = 2; out[i] = node.w[i];",
+            ),
+            ("const Node *__restrict__ in", "Node node = in[i]; ((float &)node.w[i]) = 2; out[i] = node.w[i];"),
+            (
+                "const Node *__restrict__ in",
+                "Node node = in[i]; const_cast<float &>(node.w[i]) = 2; out[i] = node.w[i];",
+            ),
+            ("const Node *__restrict__ in", "Node node = in[i]; Other other = node; out[i] = node.w[i];"),
+            ("const Node *__restrict__ in", "Node node = in[i]; Other other(node.w[0]); out[i] = node.w[i];"),
+            ("const Node *__restrict__ in", "Node node = in[i]; Other other = node.w[0]; out[i] = node.w[i];"),
+            ("const Node *__restrict__ in", "Node node = in[i]; const float &r = node.w[i]; out[i] = r;"),
+            ("const Node *__restrict__ in", "Node node = in[i]; out[i] = node.next(i) + node.w[i];"),
             ("const Node *__restrict__ in", "Node node = in[i]; node.w[0] = 1; out[i] = node.w[i];"),
             ("const Node *__restrict__ in", "Node node = in[i]; change(node); out[i] = node.w[i];"),
             ("const Node *__restrict__ in", "Node node = in[i]; Node *p = &node; out[i] = p->w[i];"),

@@ -30,9 +30,10 @@ pub fn drop_blocks(cx: &LintContext<'_>) -> Option<Suggestion> {
     let end = span.end - 1;
     let comma = end - blocks.len() - 1;
     let is_there = span.file.text().get(comma..end).is_some_and(|text| text.strip_prefix(',') == Some(*blocks));
+    let has_comment = ["//", "/*"].iter().any(|mark| blocks.contains(mark));
     let title = format!("leave out the minimum blocks per SM: `__launch_bounds__({})`", threads.trim());
     let edit = Edit { span: Span::new(&span.file, comma..end), replacement: String::new(), context: span.clone() };
-    is_there.then(|| offer(title, in_place(cx, edit)))
+    (is_there && !has_comment).then(|| offer(title, in_place(cx, edit)))
 }
 
 /// Replaces the block size by that of the largest launch; `names_blocks` adds a number of blocks. Larger launches fail
