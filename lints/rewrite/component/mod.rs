@@ -19,7 +19,7 @@ use crate::rewrite::facts::number::is_number;
 use crate::rewrite::facts::purity::{is_arithmetic, is_name_path, is_pure, is_pure_call};
 use crate::rewrite::facts::sites::located;
 use crate::rewrite::facts::steady::may_write;
-use crate::rewrite::select::place::place;
+use crate::rewrite::select::place::{place, shares_line};
 
 /// A longer chain of selects would cost more than the loads that it saves.
 const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];
@@ -223,6 +223,8 @@ impl<'v> Vector<'v> {
             }
             edits.extend(match lines.is_empty() {
                 true => own,
+                // A pointer that goes may be declared on the line.
+                false if shares_line(self.tree, statement) => return None,
                 false => place(self.tree, statement, &lines, own, false)?,
             });
         }

@@ -139,6 +139,14 @@ fn break_between(tree: &SyntaxTree, one: Node<'_>, next: Node<'_>, ending: &str)
     tree.lines_instead(gap, ending, ending).filter(|_| is_kept)
 }
 
+/// Whether a statement follows another one of its block on a line.
+pub(crate) fn shares_line(tree: &SyntaxTree, statement: Node<'_>) -> bool {
+    let is_in_block = statement.parent().is_some_and(|around| around.kind() == Kind::CompoundStatement);
+    let is_second =
+        statement.prev_sibling().is_some_and(|before| before.is_named() && before.end_row() == statement.start_row());
+    is_in_block && is_second && !is_first_on_line(tree, statement.start_byte())
+}
+
 fn is_first_on_line(tree: &SyntaxTree, offset: usize) -> bool {
     let before = &tree.text()[..offset];
     before.rsplit('\n').next().is_some_and(|line| line.trim().is_empty())
