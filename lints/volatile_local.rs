@@ -37,7 +37,7 @@
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node, Pointer};
-use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, enclosing_function, resolve};
+use cuda_syntax::tree::{DeclarationKind, Volatility, access_path};
 use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::level::Level;
 use lmem_frame::{StackObject, StackObjectKind, Variable};
@@ -45,7 +45,7 @@ use lmem_frame::{StackObject, StackObjectKind, Variable};
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::rewrite::facts::assembly::may_have_effects;
 use crate::rewrite::facts::sites::{declaration_at, functions_named, located};
-use crate::rewrite::facts::unseen::is_taken_for_type;
+use crate::rewrite::facts::unseen::{is_taken_for_type, uses_of};
 
 pub(crate) static LINT: Lint = Lint {
     name: "volatile_local",
@@ -109,11 +109,8 @@ fn may_choose_by_type(object: &StackObject) -> bool {
     let chosen = || {
         let (tree, offset) = located(object, &object.variable.as_ref()?.span)?;
         let declared = tree.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
-        let function = enclosing_function(declared)?;
-        let all = tree.declarations(function);
-        let own = resolve(&all, tree.slice(declared), offset)?;
-        let mut used = tree.names_of(function, &all, own).into_iter().filter(|name| *name != declared);
-        Some(is_taken_for_type(tree, &own.name) || used.any(|name| is_chosen_by_type(tree, name)))
+        let mut used = uses_of(tree, declared)?.into_iter();
+        Some(is_taken_for_type(tree, tree.slice(declared)) || used.any(|name| is_chosen_by_type(tree, name)))
     };
     chosen().unwrap_or(true)
 }

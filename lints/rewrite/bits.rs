@@ -88,7 +88,7 @@ fn edits(variable: &PrivateVariable) -> Option<Packed> {
         return None;
     }
     // The integer begins with 0, and needs no loop that makes each flag false.
-    let cleared = elements.first().filter(|first| declared.initializer.is_none() && is_number_at(tree, **first));
+    let cleared = elements.first().filter(|first| declared.initializer.is_none() && index_of(tree, **first).is_some());
     let cleared = cleared.and_then(|first| clearing_loop(tree, declared.statement, *first));
     if let Some(cleared) = cleared {
         edits.push(tree.replacement(tree.without_blanks(cleared.byte_range()), "")?);
@@ -101,10 +101,9 @@ fn edits(variable: &PrivateVariable) -> Option<Packed> {
     Some(Packed { edits, bits, is_of_integers: integer.is_some() })
 }
 
-/// Whether the only index of an element is a number.
-fn is_number_at(tree: &SyntaxTree, element: Node<'_>) -> bool {
-    let index = Subscript::of(element).and_then(Subscript::index);
-    index.is_some_and(|index| is_number(tree, index))
+/// The only index of an element, if it is a number: one of class type may have its own `>>`.
+fn index_of<'t>(tree: &SyntaxTree, element: Node<'t>) -> Option<Node<'t>> {
+    Subscript::of(element)?.index().filter(|index| is_number(tree, *index))
 }
 
 /// The loop `for (int i = 0; i < 8; ++i) seen[i] = false;` around the first use, in the block of the declaration, to which nothing leads
@@ -174,10 +173,7 @@ impl Flags<'_> {
 
     /// The edits for `seen[index]`.
     fn element(&self, element: Node<'_>) -> Option<Vec<Edit>> {
-        let list = element.field(Field::Indices)?;
-        // An index of class type may have its own `>>`.
-        let is_fit = |index: &Node<'_>| list.named_child_count() == 1 && is_number(self.tree, *index);
-        let index = list.named_child(0).filter(is_fit)?;
+        let index = index_of(self.tree, element)?;
         let parent = element.parent()?;
         match Assignment::of(parent) {
             Some(assignment) if assignment.left() == Some(element) => {

@@ -15,6 +15,7 @@ use super::facts::classes::is_copied_plainly;
 use super::facts::constness::may_be_const;
 use super::facts::linkage::is_called_elsewhere;
 use super::facts::sites::{functions_named, located};
+use super::facts::unseen::uses_of;
 
 /// Limit on functions that hand the parameter on, each to the next.
 const MAX_LEVELS: usize = 4;
@@ -126,8 +127,6 @@ impl<'t> Taken<'t> {
 fn is_assigned(tree: &SyntaxTree, declared: Node<'_>) -> bool {
     let found = || {
         let function = enclosing_function(declared)?;
-        let all = tree.declarations(function);
-        let own = resolve(&all, tree.slice(declared), declared.start_byte())?;
         // A cast may take the `const` away.
         let is_const_cast = |node: Node<'_>| {
             let called = Call::of(node).and_then(Call::function);
@@ -138,8 +137,7 @@ fn is_assigned(tree: &SyntaxTree, declared: Node<'_>) -> bool {
             let (_, is_written, is_passed) = role(access_path(name));
             is_written && !is_passed || name.ancestors().take_while(|node| *node != function).any(is_cast)
         };
-        let mut names = tree.names_of(function, &all, own).into_iter().filter(|name| *name != declared);
-        Some(names.any(is_written))
+        Some(uses_of(tree, declared)?.into_iter().any(is_written))
     };
     found().unwrap_or(true)
 }

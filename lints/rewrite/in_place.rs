@@ -6,7 +6,7 @@
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node, Subscript};
-use cuda_syntax::tree::{Declaration, access_path, enclosing_function};
+use cuda_syntax::tree::{access_path, enclosing_function};
 use cuda_syntax::types;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
@@ -18,7 +18,7 @@ use super::facts::number::{is_number, is_number_type};
 use super::facts::purity::is_pure;
 use super::facts::sites::located;
 use super::facts::taken::is_value;
-use super::facts::unseen::{is_taken_for_type, variable};
+use super::facts::unseen::{is_taken_for_type, uses_of, variable};
 use super::unroll::body::has_meetings;
 
 /// A reference in place of the copy; `None` where the copy, or what it is made of, may be changed.
@@ -65,7 +65,8 @@ impl<'v> Copied<'v> {
         let base = element.base().filter(|base| base.kind() == Kind::Identifier)?;
         element.index().filter(|index| is_pure(tree, *index))?;
         // What is asked for its type would be a reference.
-        let is_read = !is_taken_for_type(tree, tree.slice(name)) && are_numbers_read(tree, name);
+        let is_read = !is_taken_for_type(tree, tree.slice(name))
+            && uses_of(tree, name)?.into_iter().all(|used| is_taken(tree, access_path(used)));
         (is_read && is_promised(tree, base, type_text)).then_some(Self { statement, name, base: tree.slice(base) })
     }
 
@@ -79,25 +80,12 @@ impl<'v> Copied<'v> {
     }
 }
 
-/// Whether all that is done with a variable behind its declaration is to take numbers of it.
-fn are_numbers_read(tree: &SyntaxTree, declared: Node<'_>) -> bool {
-    let read = || {
-        let function = enclosing_function(declared)?;
-        let all = tree.declarations(function);
-        let own = variable(tree, declared)?;
-        let mut used = tree.names_of(function, &all, &own).into_iter().filter(|name| *name != declared);
-        Some(used.all(|name| is_taken(tree, access_path(name))))
-    };
-    read().unwrap_or(false)
-}
-
 /// Whether a name is that of a parameter `const T *__restrict__`, and all that is done with it is to read elements: nothing casts the `const`
 /// away, or hands the pointer on.
 fn is_promised(tree: &SyntaxTree, base: Node<'_>, type_text: &str) -> bool {
     let promised = || {
         let function = enclosing_function(base)?;
-        let all = tree.declarations(function);
-        let own: Declaration = variable(tree, base).filter(|own| own.is_parameter)?;
+        let own = variable(tree, base).filter(|own| own.is_parameter)?;
         let declared = tree.root()?.named_descendant_for_byte_range(own.range.0, own.range.1)?;
         let pointer = declared.parent().filter(|it| it.kind() == Kind::PointerDeclarator)?;
         let whole = pointer.parent().filter(|it| it.kind() == Kind::ParameterDeclaration)?;
@@ -112,9 +100,7 @@ fn is_promised(tree: &SyntaxTree, base: Node<'_>, type_text: &str) -> bool {
             && is_type(tree, whole.field(Field::Type)?, type_text)
             && !tree.slice(whole).contains("volatile")
             && tree.compiled().is_verbatim(&whole.byte_range());
-        let names = tree.names_of(function, &all, &own);
-        let mut used = names.into_iter().filter(|name| *name != declared);
-        Some(is_fit && used.all(|name| is_element_read(tree, name)))
+        Some(is_fit && uses_of(tree, declared)?.into_iter().all(|used| is_element_read(tree, used)))
     };
     promised().unwrap_or(false)
 }

@@ -211,11 +211,13 @@ impl Since {
         let own = self.own(path);
         let relative = own.strip_prefix(&self.old.top).ok();
         let changed = |relative: &str| self.changes.changed.contains(relative);
-        let redirected = |relative: &str| self.changes.redirected.contains(relative);
-        relative.is_none_or(|relative| {
-            relative.to_str().is_none_or(changed)
-                || relative.ancestors().any(|above| above.to_str().is_some_and(redirected))
-        })
+        relative.is_none_or(|relative| relative.to_str().is_none_or(changed) || self.is_redirected(relative))
+    }
+
+    /// Whether a path from the top is a link or a submodule that leads elsewhere, or lies behind one.
+    fn is_redirected(&self, relative: &Path) -> bool {
+        let redirected = |above: &Path| above.to_str().is_some_and(|above| self.changes.redirected.contains(above));
+        relative.ancestors().any(redirected)
     }
 
     /// Whether a remark is new: the change affects it, and the revision does not have it. Errors stay if the change makes
@@ -346,10 +348,8 @@ impl Since {
         let own = self.own(path);
         let Ok(relative) = own.strip_prefix(&self.old.top) else { return false };
         let Changes { changed, added, deleted, redirected, .. } = &self.changes;
-        let is_redirected =
-            |above: &Path| above.to_str().is_some_and(|above| !above.is_empty() && redirected.contains(above));
         let mut differing = [changed, added, deleted, redirected].into_iter().flatten();
-        differing.any(|name| Path::new(name).starts_with(relative)) || relative.ancestors().any(is_redirected)
+        differing.any(|name| Path::new(name).starts_with(relative)) || self.is_redirected(relative)
     }
 
     /// The sources that differ from the revision, and that the working tree has not.

@@ -282,6 +282,16 @@ pub fn variable(tree: &SyntaxTree, name: Node<'_>) -> Option<Declaration> {
     resolve(&all, tree.slice(name), name.start_byte()).cloned()
 }
 
+/// The uses of the variable of a function that is declared at a name.
+pub fn uses_of<'t>(tree: &'t SyntaxTree, declared: Node<'t>) -> Option<Vec<Node<'t>>> {
+    let function = enclosing_function(declared)?;
+    let all = tree.declarations(function);
+    let own = resolve(&all, tree.slice(declared), declared.start_byte())?;
+    let mut names = tree.names_of(function, &all, own);
+    names.retain(|name| *name != declared);
+    Some(names)
+}
+
 /// Whether an expression is a name of a class's object, not a member or an element.
 fn is_whole_object(tree: &SyntaxTree, node: Node<'_>) -> bool {
     node.kind() == Kind::Identifier && variable(tree, node).is_none_or(|own| own.kind == DeclarationKind::Aggregate)
