@@ -35,11 +35,14 @@
 //! ## Related lints
 //! `address_escape`, `unexplained_local_memory`
 
+use std::collections::BTreeSet;
+
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node, Pointer};
 use cuda_syntax::tree::{DeclarationKind, Volatility, access_path};
-use lmem_base::diagnostic::{Applicability, Suggestion};
+use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::level::Level;
+use lmem_base::source::Span;
 use lmem_frame::{StackObject, StackObjectKind, Variable};
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
@@ -87,27 +90,40 @@ fn deduced_advice(variable: &Variable) -> String {
     format!("the type of `{}` is `volatile` by deduction: declare it with `std::remove_volatile_t`", variable.name)
 }
 
-/// Removes `volatile` from the declaration.
+/// Removes `volatile` from the declaration, and from those of variables that share the memory.
 fn drop_volatile(object: &StackObject) -> Option<Suggestion> {
     let variable = object.variable.as_ref()?;
     let is_own = matches!(variable.volatility, Some(Volatility::Value | Volatility::Pointer));
-    let site = declaration_at(object, &variable.span).filter(|_| is_own && !may_choose_by_type(object))?;
-    let edits = site.without("volatile").into_iter().collect();
+    let shared = variable.sharing.iter().map(|other| other.span.as_ref());
+    let names: Vec<&Span> = std::iter::once(Some(&variable.span)).chain(shared).collect::<Option<_>>()?;
+    if !is_own || names.iter().any(|name| may_choose_by_type(object, name)) {
+        return None;
+    }
+    let mut sites = Vec::new();
+    for name in names {
+        let site = declaration_at(object, name)?;
+        sites.push((site.without("volatile"), site.is_within_kernel()));
+    }
+    let is_within_kernel = sites.iter().all(|(_, is_within)| *is_within);
+    // Several names may be of one declaration.
+    let edits: BTreeSet<Edit> = sites.into_iter().filter_map(|(edit, _)| edit).collect();
+    let edits: Vec<Edit> = edits.into_iter().collect();
     let title = match variable.volatility {
         Some(Volatility::Pointer) => {
             format!("drop `volatile`, or write `{}` if the data was meant", meant(variable))
         }
         _ if is_floating(variable) => advice(Some(variable)),
+        _ if edits.len() > 1 => "drop each `volatile`".to_string(),
         _ => "drop `volatile`".to_string(),
     };
-    Some(Suggestion::new(title, Applicability::MaybeIncorrect, edits).within_kernel(site.is_within_kernel()))
+    Some(Suggestion::new(title, Applicability::MaybeIncorrect, edits).within_kernel(is_within_kernel))
 }
 
-/// Whether a use of the variable may mean something else without `volatile`: an overloaded function or a template that gets it or its
+/// Whether a use of a variable may mean something else without `volatile`: an overloaded function or a template that gets it or its
 /// address, a method of its class, or what is asked for its type.
-fn may_choose_by_type(object: &StackObject) -> bool {
+fn may_choose_by_type(object: &StackObject, name: &Span) -> bool {
     let chosen = || {
-        let (tree, offset) = located(object, &object.variable.as_ref()?.span)?;
+        let (tree, offset) = located(object, name)?;
         let declared = tree.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
         let mut used = uses_of(tree, declared)?.into_iter();
         Some(is_taken_for_type(tree, tree.slice(declared)) || used.any(|name| is_chosen_by_type(tree, name)))

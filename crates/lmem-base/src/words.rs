@@ -28,6 +28,8 @@ pub fn object_label(name: &str, size: u64, object: u64, traffic: (u64, u64)) -> 
         _ if object == 0 => "run-time size".to_string(),
         (Some(0), _) => bytes(object),
         (Some(_), Some((whole, _))) => format!("{} (all of `{whole}`)", bytes(object)),
+        // Each call of its function that was inlined may have the variable once.
+        (Some(rest), None) if rest > MOST_PADDING => format!("{} each, {} in all", bytes(size), bytes(object)),
         (Some(padding), None) => format!("{} + {} padding", bytes(size), bytes(padding)),
         (None, _) => format!("{} of {}", bytes(object), bytes(size)),
     };
@@ -39,6 +41,9 @@ pub fn object_label(name: &str, size: u64, object: u64, traffic: (u64, u64)) -> 
         false => whole,
     }
 }
+
+/// Local memory is aligned to 16 bytes at most.
+const MOST_PADDING: u64 = 15;
 
 /// `29 local loads, 29 stores`
 pub fn local_accesses((loads, stores): (u64, u64)) -> String {

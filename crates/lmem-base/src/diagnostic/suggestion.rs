@@ -74,8 +74,9 @@ pub struct Suggestion {
 }
 
 impl Suggestion {
-    /// A suggestion that was not compiled yet.
-    pub fn new(title: impl Into<String>, applicability: Applicability, edits: Vec<Edit>) -> Self {
+    /// A suggestion that was not compiled yet. The edits may come in any order.
+    pub fn new(title: impl Into<String>, applicability: Applicability, mut edits: Vec<Edit>) -> Self {
+        edits.sort_by(|one, other| one.span.cmp(&other.span));
         Self {
             title: title.into(),
             applicability,

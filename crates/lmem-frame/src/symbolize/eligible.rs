@@ -9,7 +9,7 @@ use cuda_syntax::tree::{Declaration, DeclarationKind, Volatility};
 use super::part::{fitting, size_fits};
 use super::pointees::arrays_behind;
 use super::resolve::Found;
-use super::votes::{Candidate, Resolved, Score, candidates, is_mentioned_as, votes};
+use super::votes::{Candidate, Resolved, Score, candidates, is_mentioned_as, is_volatile_number, votes};
 use crate::access::{Access, EscapeKind, RawObject, StoredValues};
 
 type Test<'a> = &'a dyn Fn(&Candidate, &Score) -> bool;
@@ -193,7 +193,7 @@ pub fn may_be_slice(array: &Declaration, object: &RawObject) -> bool {
     array.kind == DeclarationKind::Array && !array.is_parameter && is_larger() && is_volatile() && is_constant()
 }
 
-/// Records for each variable the arrays, or structures of the object's size, that other computed accesses use, and whose
+/// Records for each variable the arrays, or structures and `volatile` numbers of the object's size, that other accesses use, and whose
 /// lifetimes do not overlap with it.
 fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &SyntaxTrees<'_>) {
     let arrays = scores.iter().filter(|((_, declaration), score)| {
@@ -201,7 +201,8 @@ fn note_rivals(scores: &mut BTreeMap<Candidate, Score>, bytes: u64, trees: &Synt
             DeclarationKind::Array => declaration.bytes.is_some_and(|size| size <= bytes),
             // A smaller one may be a view of the array.
             DeclarationKind::Aggregate => declaration.bytes.is_some() && size_fits(declaration.bytes, bytes),
-            DeclarationKind::Scalar | DeclarationKind::Alias => false,
+            DeclarationKind::Scalar => is_volatile_number(declaration) && size_fits(declaration.bytes, bytes),
+            DeclarationKind::Alias => false,
         };
         may_share && !declaration.is_parameter && score.through.is_none()
     });

@@ -8,6 +8,7 @@ pub mod blame;
 pub mod byval_copies;
 pub mod declared_of;
 mod eligible;
+mod instances;
 pub mod macro_kernel;
 mod macro_uses;
 pub mod name;

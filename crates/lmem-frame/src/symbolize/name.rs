@@ -12,9 +12,10 @@ use lmem_base::source::Span;
 use super::alike::OfAlike;
 use super::blame::{mark_use, settle};
 use super::eligible::{eligible, may_be_slice};
+use super::instances::are_instances;
 use super::part::{MAX_PADDING, Part, fitting};
 use super::twins::{Texts, assignment, contradicted, is_consistent};
-use super::votes::{Candidate, KnownUses, Resolved, Score, is_mentioned_as, rank};
+use super::votes::{Candidate, KnownUses, Resolved, Score, is_mentioned_as, is_volatile_number, rank};
 use crate::access::{Access, RawObject};
 
 /// A source variable.
@@ -58,16 +59,26 @@ pub fn name_all(objects: &mut [&mut RawObject], trees: &SyntaxTrees<'_>) -> Vec<
         .collect();
     // One variable cannot be several objects. If it wins several, pointers were counted for it, and only certain votes
     // decide.
-    let mut claimed: BTreeMap<&Candidate, Vec<Claim<'_>>> = BTreeMap::new();
-    for (winners, object) in strict.iter().zip(objects.iter()) {
-        if let [(only, score)] = winners.as_slice() {
-            claimed.entry(only).or_default().push((object.bytes, &score.members));
+    let mut claimed: BTreeMap<&Candidate, Vec<usize>> = BTreeMap::new();
+    for (number, winners) in strict.iter().enumerate() {
+        if let [(only, _)] = winners.as_slice() {
+            claimed.entry(only).or_default().push(number);
         }
     }
-    let is_disputed = |winners: &[Winner]| match winners {
-        [(only, _)] => claimed.get(only).is_some_and(|claims| !may_be_parts(only, claims)),
-        _ => false,
+    let may_be_instances = |variable: &Candidate, numbers: &[usize]| {
+        are_instances(variable, numbers.iter().map(|number| (&*objects[*number], &resolved[*number])))
     };
+    let may_be_all = |variable: &Candidate, all: &[Winners], numbers: &[usize]| {
+        let claim = |number: &usize| {
+            let of = all[*number].iter().find(|(candidate, _)| candidate == variable);
+            of.map(|(_, score)| (objects[*number].bytes, &score.members))
+        };
+        may_be_parts(variable, &numbers.iter().filter_map(claim).collect::<Vec<_>>())
+            || may_be_instances(variable, numbers)
+    };
+    let disputed: BTreeSet<&Candidate> =
+        claimed.iter().filter(|(only, numbers)| !may_be_all(only, &strict, numbers)).map(|(only, _)| *only).collect();
+    let is_disputed = |winners: &[Winner]| matches!(winners, [(only, _)] if disputed.contains(only));
     let decide = |(number, strict): (usize, &Winners)| match is_disputed(strict) {
         true => {
             let object = &objects[number];
@@ -83,8 +94,9 @@ pub fn name_all(objects: &mut [&mut RawObject], trees: &SyntaxTrees<'_>) -> Vec<
             contradictions[object].get_or_init(|| contradicted(objects[object], &resolved[object], trees, &texts));
         is_consistent(contradicted, variable)
     };
-    let chosen = choose(&all, objects, &fits);
-    let undisputed = undisputed(&chosen, &all, objects);
+    let may_share = |variable: &Candidate, numbers: &[usize]| may_be_all(variable, &all, numbers);
+    let chosen = choose(&all, objects, &fits, &may_be_instances);
+    let undisputed = undisputed(&chosen, &all, &may_share);
     let chosen: Vec<Option<usize>> =
         chosen.into_iter().zip(undisputed).map(|(chosen, is_undisputed)| chosen.filter(|_| is_undisputed)).collect();
     let taken: BTreeSet<Candidate> =
@@ -130,9 +142,13 @@ fn may_be_parts((_, declaration): &Candidate, claims: &[Claim<'_>]) -> bool {
     }
 }
 
-/// Whether objects keep their variables. If several objects get one variable and cannot be parts of it, only the
+/// Whether objects keep their variables. If several objects get one variable that may not be all of them, only the
 /// one with more votes than each other object keeps it.
-fn undisputed(chosen: &[Option<usize>], all: &[Winners], objects: &[&mut RawObject]) -> Vec<bool> {
+fn undisputed(
+    chosen: &[Option<usize>],
+    all: &[Winners],
+    may_be_all: &dyn Fn(&Candidate, &[usize]) -> bool,
+) -> Vec<bool> {
     let winner = |index: usize| chosen[index].map(|number| &all[index][number]);
     let mut sharing: BTreeMap<&Candidate, Vec<usize>> = BTreeMap::new();
     for index in 0..all.len() {
@@ -142,8 +158,7 @@ fn undisputed(chosen: &[Option<usize>], all: &[Winners], objects: &[&mut RawObje
     }
     let mut are_undisputed = vec![true; all.len()];
     for (candidate, sharing) in sharing {
-        let claim = |index: &usize| winner(*index).map(|(_, score)| (objects[*index].bytes, &score.members));
-        if may_be_parts(candidate, &sharing.iter().filter_map(claim).collect::<Vec<_>>()) {
+        if may_be_all(candidate, &sharing) {
             continue;
         }
         let rank_of = |index: &usize| winner(*index).map(|(_, score)| rank(score));
@@ -163,6 +178,7 @@ fn choose(
     all: &[Winners],
     objects: &[&mut RawObject],
     is_consistent: &dyn Fn(usize, &Candidate) -> bool,
+    are_instances: &dyn Fn(&Candidate, &[usize]) -> bool,
 ) -> Vec<Option<usize>> {
     let numbers = Numbers::of(all);
     let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -186,7 +202,7 @@ fn choose(
     let variable_of = |index: usize| {
         let own = &all[index];
         if let ([only], [number]) = (own.as_slice(), numbers.candidates(own))
-            && certain.get(number).is_some_and(|of| are_slices(only, of))
+            && certain.get(number).is_some_and(|of| are_slices(only, of) || are_instances(&only.0, of))
         {
             return Some(0);
         }
@@ -284,6 +300,13 @@ fn winners(
     };
     let least = winners.iter().map(padding).min();
     winners.retain(|winner| Some(padding(winner)) == least);
+    // Of variables that take turns, each is it. The first one names the others.
+    let takes_turns = |(candidate, _): &Winner, (_, score): &Winner| score.rivals.contains(candidate);
+    if winners.iter().all(|(candidate, _)| is_volatile_number(&candidate.1))
+        && winners.split_first().is_some_and(|(first, others)| others.iter().all(|other| takes_turns(other, first)))
+    {
+        winners.truncate(1);
+    }
     winners
 }
 

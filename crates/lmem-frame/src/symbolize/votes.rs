@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 
-use cuda_syntax::tree::{Declaration, DeclarationKind, Mention, Passed};
+use cuda_syntax::tree::{Declaration, DeclarationKind, Mention, Passed, Volatility};
 use cuda_syntax::{SyntaxTrees, TreeId};
 use lmem_base::chain::Shared;
 use lmem_base::mangling::{demangle, parameter_count};
@@ -35,7 +35,7 @@ pub struct Score {
     pub members: BTreeSet<String>,
     pub span: Option<Span>,
     pub initializer: Option<Span>,
-    /// Indices of the computed accesses that voted for the variable.
+    /// Indices of the accesses that are certainly to the variable if it is in them: computed ones, and `volatile` ones of a number.
     pub voters: BTreeSet<usize>,
     /// A statement that mentions the variable, and where it was inlined.
     pub mentioned_at: Option<Places>,
@@ -126,7 +126,12 @@ pub fn votes(object: &RawObject, resolved: &Resolved<'_>) -> BTreeMap<Candidate,
                 || !found.mention.indices.is_empty()
                 || found.inner.iter().any(|inner| !inner.indices.is_empty())
         };
-        for found in found.iter().filter(|_| access.is_computed()).filter(is_indexed) {
+        // A `volatile` number is what its `volatile` accesses are to.
+        let is_it = |found: &&Found| match access.is_computed() {
+            true => is_indexed(found),
+            false => access.is_volatile && is_volatile_number(&found.mention.declaration),
+        };
+        for found in found.iter().filter(is_it) {
             let candidate = (found.place.tree, found.mention.declaration.clone());
             scores.entry(candidate).or_default().voters.insert(number);
         }
@@ -161,6 +166,11 @@ pub fn votes(object: &RawObject, resolved: &Resolved<'_>) -> BTreeMap<Candidate,
         declaration.kind != DeclarationKind::Scalar || score.is_passed || declaration.volatility.is_some()
     });
     scores
+}
+
+/// Whether a variable is in memory for its `volatile` alone.
+pub fn is_volatile_number(declaration: &Declaration) -> bool {
+    declaration.kind == DeclarationKind::Scalar && declaration.volatility == Some(Volatility::Value)
 }
 
 /// The argument through which an address escapes, at the innermost level.

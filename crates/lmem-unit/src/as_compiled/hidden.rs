@@ -112,6 +112,10 @@ impl CompiledText {
             if compiled.is_empty() && is_name(own) && surroundings.is_in_parameters(&place) {
                 continue;
             }
+            // A type's other name: `TEXTURE images`.
+            if is_own_spelling(own) && surroundings.is_type(&place, compiled, &is_own) && !is_own(own) {
+                continue;
+            }
             let hide = |own: [&'t str; 2], operand, shows_arguments| Hidden {
                 range: place.clone(),
                 own,
@@ -233,6 +237,23 @@ impl<'t> Surroundings<'t> {
         open.is_some_and(|open| !open.is_outside && !open.is_in_block && !open.is_outermost)
     }
 
+    /// Whether a difference is one name that stands for a type: before the name that is declared. A type of the user's may be a reference,
+    /// which a parameter of a kernel is not.
+    fn is_type(&self, place: &Range<usize>, compiled: &str, is_own: &dyn Fn(&str) -> bool) -> bool {
+        let Some(indices) = self.indices(place).filter(|indices| indices.len() == 1 && is_name(compiled)) else {
+            return false;
+        };
+        let is_of_kernel = || self.is_in_parameters(place) && self.words[..indices.start].contains(&"__global__");
+        let before = self.word(indices.start.checked_sub(1));
+        let [name, end] = [0, 1].map(|further| self.word(Some(indices.end + further)));
+        matches!(before, "(" | "," | ";" | "{" | "}" | "const")
+            && is_name(name)
+            && matches!(end, "," | ")" | ";" | "=" | "[")
+            && !NO_TYPES.contains(&compiled)
+            && !compiled.starts_with("__")
+            && (is_of_kernel() || (is_toolkit_type(compiled) && !is_own(compiled)))
+    }
+
     /// The macro of an invocation in an expression, and what it is there.
     fn operand(
         &self,
@@ -314,6 +335,26 @@ fn declared_in(text: &str) -> BTreeSet<String> {
 
 fn is_name(word: &str) -> bool {
     word.bytes().all(super::tokens::is_word) && !word.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Words before a name that are no type.
+const NO_TYPES: [&str; 27] = [
+    "auto", "break", "case", "class", "concept", "const", "constexpr", "continue", "decltype", "delete", "else", "enum",
+    "extern", "goto", "inline", "mutable", "new", "register", "return", "static", "struct", "throw", "typedef", "typename",
+    "union", "using", "volatile",
+];
+
+/// Vectors of the toolkit, and its handles of textures and surfaces.
+fn is_toolkit_type(name: &str) -> bool {
+    let is_handle = matches!(name, "cudaTextureObject_t" | "cudaSurfaceObject_t" | "half" | "half2");
+    let elements = name.strip_suffix(['1', '2', '3', '4']).map(|element| element.strip_prefix('u').unwrap_or(element));
+    is_handle || elements.is_some_and(|it| matches!(it, "char" | "short" | "int" | "long" | "longlong" | "float" | "double"))
+}
+
+/// Whether a name is spelled as macros are, and no type of the toolkit or of a standard library is.
+fn is_own_spelling(name: &str) -> bool {
+    let is_upper = name.starts_with(|c: char| c.is_ascii_uppercase()) || name.chars().all(|c| !c.is_ascii_lowercase());
+    is_name(name) && is_upper && !name.ends_with("_t") && !name.starts_with('_') && name != "FILE"
 }
 
 /// Words of calls in which threads meet or end; who looks for such calls must see them. `__assert_fail` and `__trap` end the
@@ -512,6 +553,37 @@ mod tests {
             ("{ x = n;\n#define n (p[0])\nx = 2 * n; }", ""),
         ] {
             assert_eq!(matter(body, macros), None, "{body} {macros}");
+        }
+    }
+
+    #[test]
+    fn types_have_other_names() {
+        let is_seen = |kernel: &str, macros: &str| {
+            let text = format!("{macros}\n{kernel}\n");
+            let compiled = compiled_string(&text, &[], &|_| true);
+            let start = macros.len() + 1;
+            compiled.hidden_statements(&text, &(start..text.len() - 1)).is_some_and(|hidden| hidden.is_empty())
+        };
+        let parameter = "__global__ void k(const Images images, int n) { int a[4]; a[n] = 1; }";
+        assert!(is_seen(parameter, "#define Images cudaTextureObject_t"));
+        assert!(is_seen(parameter, "struct Camera { int n; };\n#define Images Camera"));
+        assert!(is_seen("void f(int n) { REAL4 v = 0; const REAL4 w = v; REAL4 x[2]; }", "#define REAL4 float4"));
+        for (kernel, macros) in [
+            // A type of the user's may be a reference.
+            ("void f(Images images, int n) { n = 1; }", "typedef int &Camera;\n#define Images Camera"),
+            ("void f(int n) { Images i = n; }", "typedef int &Camera;\n#define Images Camera"),
+            // Not the only meaning, or no type.
+            (parameter, "struct Images { int n; };\n#define Images Camera"),
+            ("void f(int n) { REAL4 v = 0; }", "typedef int &float4;\n#define REAL4 float4"),
+            ("void f(int n) { float3 v = n; }", "#define float3 float4"),
+            ("void f(int n) { uint8_t v = n; }", "#define uint8_t uint4"),
+            ("void f(int n) { REAL v = n; }", "#define REAL static float4"),
+            ("void f(int n) { LEAVE n; }", "#define LEAVE return"),
+            ("void f(int n) { REAL4 * v; }", "#define REAL4 float4"),
+            ("void f(int n) { g(REAL4 v); }", "#define REAL4 float4 &"),
+            ("void f(int n) { REAL4 v(n); }", "#define REAL4 float4"),
+        ] {
+            assert!(!is_seen(kernel, macros), "{kernel} {macros}");
         }
     }
 
