@@ -2,7 +2,7 @@
 //!
 //! A copy whose members are indexed at run time is an array in local memory, filled from memory and read again. A reference has no copy,
 //! where nothing changes the object meanwhile: it is behind a pointer to `const` of which `__restrict__` says that nothing writes there.
-//! (Of constant memory, the compiler makes no copy itself.)
+//! Or it is `__constant__`, which no kernel writes.
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node, Subscript};
@@ -13,10 +13,10 @@ use lmem_frame::StackObject;
 
 use super::Rewrite;
 use super::facts::classes::is_copied_plainly;
-use super::facts::evaluation::is_value_argument;
+use super::facts::evaluation::{is_in_lambda, is_value_argument};
 use super::facts::number::{is_number, is_number_type};
 use super::facts::purity::is_pure;
-use super::facts::sites::located;
+use super::facts::sites::{functions_named, located, trees};
 use super::facts::taken::is_value;
 use super::facts::unseen::{is_taken_for_type, uses_of, variable};
 use super::unroll::body::has_meetings;
@@ -25,12 +25,13 @@ use super::unroll::body::has_meetings;
 pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     let own = object.variable.as_ref().filter(|own| !own.is_parameter && own.volatility.is_none())?;
     let (tree, offset) = located(object, &own.span)?;
-    let copy = Copied::at(tree, offset)?;
-    let title = format!(
-        "read `{}` where it lies, by a reference; `__restrict__` says that nothing writes to `{}`",
-        tree.slice(copy.name),
-        copy.base
-    );
+    let texts: Vec<&SyntaxTree> = trees(object).into_iter().map(|tree| &**tree).collect();
+    let copy = Copied::at(tree, offset, &texts)?;
+    let reason = match copy.source {
+        Source::Promised => format!("`__restrict__` says that nothing writes to `{}`", copy.base),
+        Source::Constant => format!("no kernel writes to `{}`, which is `__constant__`", copy.base),
+    };
+    let title = format!("read `{}` where it lies, by a reference; {reason}", tree.slice(copy.name));
     let rewrite = Rewrite::new(Applicability::MaybeIncorrect, copy.edits(tree)?).keeping_loops(true);
     Some(rewrite.within_kernel(tree.is_within_kernel(offset)).suggestion(title))
 }
@@ -40,10 +41,20 @@ struct Copied<'v> {
     statement: Node<'v>,
     name: Node<'v>,
     base: &'v str,
+    source: Source,
+}
+
+/// Why nothing writes to what is copied.
+enum Source {
+    /// The pointer is `__restrict__`, and to `const`.
+    Promised,
+    /// It is `__constant__`.
+    Constant,
 }
 
 impl<'v> Copied<'v> {
-    fn at(tree: &'v SyntaxTree, offset: usize) -> Option<Self> {
+    /// `texts` are those that the copy is used in: helpers that get it may be in headers.
+    fn at(tree: &'v SyntaxTree, offset: usize, texts: &[&SyntaxTree]) -> Option<Self> {
         let name = tree.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
         let declarator = name.parent().filter(|it| it.kind() == Kind::InitDeclarator)?;
         let statement = declarator.parent().filter(|it| it.kind() == Kind::Declaration)?;
@@ -57,7 +68,7 @@ impl<'v> Copied<'v> {
         let is_initialized = name.kind() == Kind::Identifier
             && declarator.field(Field::Declarator) == Some(name)
             && tree.text().get(name.end_byte()..)?.trim_start().starts_with('=');
-        let is_class = !types::is_scalar(type_text) && is_copied_plainly(tree, type_text);
+        let is_class = !types::is_scalar(type_text) && texts.iter().any(|text| is_copied_plainly(text, type_text));
         if !is_alone || !is_unmarked || !is_initialized || !is_class || !tree.is_plain(statement) {
             return None;
         }
@@ -66,8 +77,13 @@ impl<'v> Copied<'v> {
         element.index().filter(|index| is_pure(tree, *index))?;
         // What is asked for its type would be a reference.
         let is_read = !is_taken_for_type(tree, tree.slice(name))
-            && uses_of(tree, name)?.into_iter().all(|used| is_taken(tree, access_path(used)));
-        (is_read && is_promised(tree, base, type_text)).then_some(Self { statement, name, base: tree.slice(base) })
+            && uses_of(tree, name)?.into_iter().all(|used| is_read(tree, used, type_text, texts, MAX_CALLS));
+        let source = match () {
+            () if is_constant_memory(tree, base, type_text) => Source::Constant,
+            () if is_promised(tree, base, type_text) => Source::Promised,
+            () => return None,
+        };
+        is_read.then_some(Self { statement, name, base: tree.slice(base), source })
     }
 
     fn edits(&self, tree: &SyntaxTree) -> Option<Vec<Edit>> {
@@ -78,6 +94,85 @@ impl<'v> Copied<'v> {
         }
         Some(edits)
     }
+}
+
+/// Limit on functions that hand an object on to each other.
+const MAX_CALLS: usize = 4;
+
+/// Whether a use of an object takes a number of it, or lends it to a function that does no more.
+fn is_read(tree: &SyntaxTree, used: Node<'_>, type_text: &str, texts: &[&SyntaxTree], calls: usize) -> bool {
+    let is_lent = |calls| is_lent(tree, used, type_text, texts, calls).unwrap_or(false);
+    is_taken(tree, access_path(used)) || calls.checked_sub(1).is_some_and(is_lent)
+}
+
+/// Whether a whole object is the argument for a `const T &` of the only function of a name, in one of these texts, which reads numbers of it.
+fn is_lent(
+    tree: &SyntaxTree,
+    used: Node<'_>,
+    type_text: &str,
+    texts: &[&SyntaxTree],
+    calls: usize,
+) -> Option<bool> {
+    let arguments = used.parent().filter(|it| it.kind() == Kind::ArgumentList && access_path(used) == used)?;
+    let called = Call::of(arguments.parent()?)?.function().filter(|it| it.kind() == Kind::Identifier)?;
+    let place = arguments.named_children().filter(|it| it.kind() != Kind::Comment).position(|it| it == used)?;
+    let name = tree.slice(called);
+    if variable(tree, called).is_some() {
+        return None;
+    }
+    let of_text = |text: &&'_ SyntaxTree| functions_named(text, name).len();
+    let (1, Some(text)) = (texts.iter().map(of_text).sum::<usize>(), texts.iter().find(|text| of_text(text) == 1)) else {
+        return None;
+    };
+    let definition = functions_named(text, name).into_iter().next()?;
+    let body = definition.field(Field::Body)?;
+    let is_free = text.is_plain(body)
+        && !has_meetings(text, body)
+        && definition.enclosing(Kind::FieldDeclarationList).is_none()
+        && definition.enclosing(Kind::TemplateDeclaration).is_none()
+        && !text.is_declared_beside(name);
+    let list = definition.descendants().find(|node| node.kind() == Kind::ParameterList)?;
+    let parameter = list.named_children().filter(|it| it.kind() != Kind::Comment).nth(place)?;
+    let declarator = parameter.field(Field::Declarator).filter(|it| it.kind() == Kind::ReferenceDeclarator)?;
+    let own = declarator.named_children().find(|it| it.kind() == Kind::Identifier)?;
+    let is_const = parameter.children().any(|child| text.slice(child) == "const");
+    let is_fit = parameter.kind() == Kind::ParameterDeclaration
+        && is_const
+        && is_free
+        && !text.slice(declarator).contains("&&")
+        && !text.slice(parameter).contains("volatile")
+        && text.compiled().is_verbatim(&parameter.byte_range())
+        && is_type(text, parameter.field(Field::Type)?, type_text)
+        && !is_taken_for_type(text, text.slice(own));
+    Some(is_fit && uses_of(text, own)?.into_iter().all(|used| is_read(text, used, type_text, texts, calls)))
+}
+
+/// Whether a name is that of an array `__constant__ T name[…]` outside of all functions, and of nothing else.
+fn is_constant_memory(tree: &SyntaxTree, base: Node<'_>, type_text: &str) -> bool {
+    let name = tree.slice(base);
+    if variable(tree, base).is_some() || tree.is_declared_beside(name) {
+        return false;
+    }
+    let is_outside = |node: &Node<'_>| {
+        let within = |it: &Node<'_>| {
+            matches!(it.kind(), Kind::FunctionDefinition | Kind::FieldDeclarationList | Kind::TemplateDeclaration)
+        };
+        !node.ancestors().skip(1).any(|it| within(&it))
+    };
+    let declares = |node: &Node<'_>| {
+        let mut names = node.fields(Field::Declarator).filter_map(|it| it.descendants().find(|it| it.kind() == Kind::Identifier));
+        names.any(|own| tree.slice(own) == name)
+    };
+    let mut all = tree.nodes_of(&[Kind::Declaration]).filter(declares);
+    let (Some(declared), None) = (all.next(), all.next()) else { return false };
+    let array = declared.field(Field::Declarator).filter(|it| it.kind() == Kind::ArrayDeclarator);
+    let is_array = array.and_then(|it| it.field(Field::Declarator)).is_some_and(|it| it.kind() == Kind::Identifier);
+    is_array
+        && is_outside(&declared)
+        && declared.fields(Field::Declarator).count() == 1
+        && declared.children().any(|word| tree.slice(word) == "__constant__")
+        && !tree.slice(declared).contains("volatile")
+        && declared.field(Field::Type).is_some_and(|it| is_type(tree, it, type_text))
 }
 
 /// Whether a name is that of a parameter `const T *__restrict__`, and all that is done with it is to read elements: nothing casts the `const`
@@ -100,7 +195,7 @@ fn is_promised(tree: &SyntaxTree, base: Node<'_>, type_text: &str) -> bool {
             && is_type(tree, whole.field(Field::Type)?, type_text)
             && !tree.slice(whole).contains("volatile")
             && tree.compiled().is_verbatim(&whole.byte_range());
-        Some(is_fit && uses_of(tree, declared)?.into_iter().all(|used| is_element_read(tree, used)))
+    Some(is_fit && uses_of(tree, declared)?.into_iter().all(|used| is_element_read(tree, used)))
     };
     promised().unwrap_or(false)
 }
@@ -126,8 +221,19 @@ fn is_taken(tree: &SyntaxTree, path: Node<'_>) -> bool {
         Kind::CastExpression => {
             parent.field(Field::Type).is_some_and(|type_node| is_number_type(tree, tree.slice(type_node)))
         }
+        Kind::ReturnStatement => returns_number(tree, parent),
         _ => is_value(tree, path),
     }
+}
+
+/// Whether what a statement returns is a number by value.
+fn returns_number(tree: &SyntaxTree, statement: Node<'_>) -> bool {
+    let of = |function: Node<'_>| {
+        let is_value = function.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::FunctionDeclarator);
+        let type_node = function.field(Field::Type)?;
+        Some(is_value && is_number_type(tree, tree.slice(type_node)))
+    };
+    !is_in_lambda(statement) && enclosing_function(statement).and_then(of).unwrap_or(false)
 }
 
 /// Whether a type is spelled in the same way.
@@ -147,7 +253,7 @@ mod tests {
     fn edited(parameters: &str, body: &str) -> Option<String> {
         let text = format!("{HEAD}__global__ void k({parameters}, float *out, int i) {{ {body} }}\n");
         let tree = SyntaxTree::example("a.cu", &text);
-        let edits = Copied::at(&tree, text.find(" node").unwrap() + 1)?.edits(&tree)?;
+        let edits = Copied::at(&tree, text.find(" node").unwrap() + 1, &[&tree])?.edits(&tree)?;
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
         Some(edited.split_once(") { ")?.1.trim_end().trim_end_matches('}').trim_end().to_string())
     }
@@ -172,6 +278,70 @@ mod tests {
             ),
         ] {
             assert_eq!(edited(parameters, body).as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn constant_memory_is_read_where_it_lies() {
+        let of = |declared: &str, parameters: &str, body: &str| {
+            let text = format!("{HEAD}{declared}\n__global__ void k({parameters}, float *out, int i) {{ {body} }}\n");
+            let tree = SyntaxTree::example("a.cu", &text);
+            Copied::at(&tree, text.rfind(" node = ").unwrap() + 1, &[&tree]).is_some()
+        };
+        let body = "Node node = all[i]; __syncthreads(); out[i] = node.w[i];";
+        assert!(of("__constant__ Node all[4];", "int n", body));
+        assert!(of("static __constant__ Node all[4];", "int n", body));
+        for (declared, parameters) in [
+            ("__device__ Node all[4];", "int n"),
+            ("__constant__ Node other[4];", "int n"),
+            ("__constant__ Node *all;", "int n"),
+            ("__constant__ Node *all[4];", "int n"),
+            ("__constant__ Node all[4];", "Node *all"),
+            ("namespace a { __constant__ Node all[4]; }\n__device__ Node all[4];", "int n"),
+            ("struct Other { int n; operator Node() const; };\n__constant__ Other all[4];", "int n"),
+        ] {
+            assert!(!of(declared, parameters, body), "{declared} {parameters}");
+        }
+        assert!(!of("__constant__ Node all[4];", "int n", "Node node = all[i]; node.w[i] = 2; out[i] = node.w[i];"));
+    }
+
+    #[test]
+    fn functions_that_read_numbers_may_get_it() {
+        let of = |functions: &str, body: &str| {
+            let text = format!(
+                "{HEAD}{functions}\n__global__ void k(const Node *__restrict__ in, float *out, int i) {{ {body} }}\n"
+            );
+            let tree = SyntaxTree::example("a.cu", &text);
+            Copied::at(&tree, text.rfind(" node = ").unwrap() + 1, &[&tree]).is_some()
+        };
+        let body = "Node node = in[i]; out[i] = sum(node, i);";
+        for functions in [
+            "__device__ float sum(const Node &n, int i) { return n.w[i] + 1; }",
+            "__device__ float sum(Node const& n, int i) { float s = 0; for (int k = 0; k < i; k++) s += n.w[k]; return s; }",
+            "__device__ float first(const Node &m, int i) { return m.w[i]; }\n__device__ float sum(const Node &n, int i) { return first(n, i); }",
+        ] {
+            assert!(of(functions, body), "{functions}");
+        }
+        for functions in [
+            "",
+            "__device__ float sum(Node &n, int i) { return n.w[i]; }",
+            "__device__ float sum(Node n, int i) { return n.w[i]; }",
+            "__device__ float sum(const Node &n, int i);",
+            "__device__ float sum(const Node &&n, int i) { return n.w[i]; }",
+            "__device__ const float &sum(const Node &n, int i) { return n.w[i]; }",
+            "__device__ float sum(const Node &n, int i) { const float *p = n.w; return p[i]; }",
+            "__device__ float sum(const Node &n, int i) { return const_cast<Node &>(n).w[i] = 3; }",
+            "__device__ float sum(const Node &n, int i) { __syncthreads(); return n.w[i]; }",
+            "__device__ float sum(const Node &n, int i) { return sizeof(n); }",
+            "__device__ float sum(const Node &n, int i) { return keep(n, i); }",
+            "__device__ float sum(const Node &n, int i) { return n.w[i]; }\n__device__ float sum(Node &n, int i) { return 2; }",
+            "struct A { __device__ static float sum(const Node &n, int i) { return n.w[i]; } };",
+            "struct Other { float w[12]; };\n__device__ float sum(const Other &n, int i) { return n.w[i]; }",
+            "template <class T> __device__ float sum(const T &n, int i) { return n.w[i]; }",
+            // Without end.
+            "__device__ float sum(const Node &n, int i) { return sum(n, i - 1); }",
+        ] {
+            assert!(!of(functions, body), "{functions}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Launch bounds and limits that leave more registers per thread.
 
 use cuda_syntax::Launch;
+use cuda_syntax::identifiers::{is_identifier_character, occurrences};
 use cuda_syntax::tree::{BoundsPlace, base_name};
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::gpu::MAX_BLOCK_THREADS;
@@ -108,14 +109,44 @@ pub fn ask_fewer_blocks(cx: &LintContext<'_>, min_blocks: u32, blocks: u32) -> O
     let written = written.trim();
     let start = span.start + span.text().rfind(written)?;
     let argument = Span::new(&span.file, start..start + written.len());
-    let edit = Edit { span: argument, replacement: blocks.to_string(), context: span.clone() };
+    let is_name = written.chars().all(is_identifier_character);
+    let named = own_number(span, written, min_blocks).filter(|_| is_name && cx.unit.is_one_file());
+    let edit = match named {
+        // Other code sees only the number.
+        Some(number) => Edit::alone(number, blocks.to_string()),
+        None => in_place(cx, Edit { span: argument, replacement: blocks.to_string(), context: span.clone() }),
+    };
     let is_expected = match written.parse::<u32>() {
         Ok(number) => number == min_blocks,
         // A name or an expression; other instances of a template have other values.
         Err(_) => is_only_instance(cx),
     };
     let title = format!("lower the minimum blocks per SM from {min_blocks} to {blocks}");
-    is_expected.then(|| offer(title, in_place(cx, edit)))
+    is_expected.then(|| offer(title, edit))
+}
+
+/// The number that a name in the bounds stands for, as `#define BLOCKS 6` or `constexpr int BLOCKS = 6;` has it, where nothing else in the
+/// file uses the name.
+fn own_number(bounds: &Span, name: &str, value: u32) -> Option<Span> {
+    let text = bounds.file.text();
+    let mut uses = occurrences(text, name);
+    let (defined, used) = (uses.next()?, uses.next()?);
+    if uses.next().is_some() || !(bounds.start..bounds.end).contains(&used) {
+        return None;
+    }
+    let line = text[..defined].rfind('\n').map_or(0, |end| end + 1);
+    let before: Vec<&str> = text[line..defined].split_whitespace().collect();
+    let behind = text[defined + name.len()..].lines().next()?;
+    let is_type = |word: &&str| matches!(*word, "static" | "const" | "constexpr" | "int" | "unsigned" | "inline");
+    let number = match before.as_slice() {
+        ["#define"] | ["#", "define"] => behind.trim(),
+        words if words.iter().all(is_type) && words.iter().any(|word| word.starts_with("const")) => {
+            behind.trim_start().strip_prefix('=')?.trim_end().strip_suffix(';')?.trim()
+        }
+        _ => return None,
+    };
+    let start = defined + name.len() + behind.find(number)?;
+    (number.parse() == Ok(value)).then(|| Span::new(&bounds.file, start..start + number.len()))
 }
 
 /// Changes the number in `__maxnreg__(64)` from what it is.

@@ -1,15 +1,18 @@
 //! Replaces trigonometric calls by functions without a slow path.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node};
+use cuda_syntax::identifiers::{identifiers, occurrences};
 use cuda_syntax::tree::{base_name, enclosing_function};
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
+use lmem_base::source::Span;
 use lmem_frame::StackObject;
 
 use super::Rewrite;
-use super::facts::sites::{functions_named, trees};
+use super::facts::sites::{functions_named, trees, without_declaration};
 
 /// Functions whose slow path needs an array, without the `f` of their `float` variant.
 const FUNCTIONS: [&str; 4] = ["sin", "cos", "tan", "sincos"];
@@ -64,7 +67,30 @@ fn rewrite(tree: &SyntaxTree, function: Node<'_>) -> Option<Vec<Edit>> {
             edits.extend(of_call(tree, node, called, &name).filter(|_| tree.is_plain(node))?);
         }
     }
+    let unused = unused_constants(tree, function, &edits);
+    edits.extend(unused);
     Some(edits)
+}
+
+/// Removes the constants of a function that nothing names once the edits are made: a compiler warns of them.
+fn unused_constants(tree: &SyntaxTree, function: Node<'_>, edits: &[Edit]) -> Vec<Edit> {
+    let text = tree.slice(function);
+    let named: BTreeSet<&str> = edits.iter().flat_map(|edit| identifiers(edit.span.text())).collect();
+    let is_gone = |at: usize, name: &str| {
+        let span = tree.span(function.start_byte() + at..function.start_byte() + at + name.len());
+        let within = |edit: &&Edit, span: &Span| edit.span.start <= span.start && span.end <= edit.span.end;
+        span.is_some_and(|span| {
+            let edit = edits.iter().find(|edit| edit.span.file.path == span.file.path && within(edit, &span));
+            edit.is_some_and(|edit| !identifiers(&edit.replacement).any(|word| word == name))
+        })
+    };
+    let removed = named.into_iter().filter_map(|name| {
+        let value = definition(tree, name).filter(|value| function.byte_range().contains(&value.start_byte()))?;
+        let declared = value.parent()?.field(Field::Declarator)?.byte_range();
+        let mut uses = occurrences(text, name).filter(|at| function.start_byte() + at != declared.start);
+        uses.all(|at| is_gone(at, name)).then(|| without_declaration(tree, (declared.start, declared.end)))?
+    });
+    removed.collect()
 }
 
 fn of_call(tree: &SyntaxTree, call: Node<'_>, called: Node<'_>, name: &str) -> Option<Vec<Edit>> {
@@ -227,6 +253,20 @@ mod tests {
             "x[0] = fast::sin(M_PI * x[1]);",
         ] {
             assert_eq!(rewritten(statement), None, "{statement}");
+        }
+        // A constant that nothing else names goes, too.
+        for (before, after) in [
+            ("const double turn = 6.283185307179586476925; x[0] = sin(turn * x[1]);", " x[0] = sinpi(2.0 * x[1]);"),
+            (
+                "const double turn = 6.283185307179586476925; x[0] = turn * sin(turn * x[1]);",
+                "const double turn = 6.283185307179586476925; x[0] = turn * sinpi(2.0 * x[1]);",
+            ),
+            (
+                "const double h = 3.14159265358979323846, turn = 2 * h; x[0] = sin(h * x[1]);",
+                "const double h = 3.14159265358979323846, turn = 2 * h; x[0] = sinpi(1.0 * x[1]);",
+            ),
+        ] {
+            assert_eq!(rewritten(before).as_deref(), Some(after));
         }
         // A remaining call still needs the array.
         assert_eq!(rewritten("x[0] = sin(M_PI * x[1]) + sin(x[2]);"), None);

@@ -15,6 +15,7 @@ use lmem_unit::{CompiledUnit, TranslationUnit, UnitCode};
 use super::hidden::Concerned;
 use super::lines::keeps_line_numbers;
 use super::other_builds::{Header, OtherBuilds};
+use super::other_compilers::word_of_cuda;
 use super::subjects::{Subject, Subjects, reads};
 
 /// Why a suggestion is not valid in all units.
@@ -28,6 +29,8 @@ pub enum Unfit {
     OtherLaunches,
     /// The code has `__LINE__` or the like, which lines that come or go would change.
     CountsLines,
+    /// A compiler of C++ may read the header, and does not know this word.
+    OtherCompilers(String),
 }
 
 impl fmt::Display for Unfit {
@@ -45,6 +48,9 @@ impl fmt::Display for Unfit {
             }
             Self::OtherLaunches => "other files that compile this code launch it in their own ways",
             Self::CountsLines => "the code counts its lines",
+            Self::OtherCompilers(word) => {
+                return write!(f, "other compilers may read this header, and do not know `{word}`");
+            }
         })
     }
 }
@@ -90,7 +96,7 @@ fn unfit(suggestion: &Suggestion, subjects: &Subjects<'_>) -> Option<Unfit> {
     } else if !keeps_line_numbers(suggestion, &readers) {
         Some(Unfit::CountsLines)
     } else {
-        None
+        word_of_cuda(suggestion).map(Unfit::OtherCompilers)
     }
 }
 

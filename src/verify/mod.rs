@@ -17,6 +17,7 @@ mod lines;
 pub mod measure;
 mod occupancy;
 mod other_builds;
+mod other_compilers;
 pub mod overlay;
 pub mod results;
 mod room;

@@ -17,7 +17,7 @@ use crate::rewrite::Rewrite;
 use crate::rewrite::facts::evaluation::{is_value_argument, site};
 use crate::rewrite::facts::number::is_number;
 use crate::rewrite::facts::purity::{is_arithmetic, is_name_path, is_pure, is_pure_call};
-use crate::rewrite::facts::sites::located;
+use crate::rewrite::facts::sites::{located, without_declaration};
 use crate::rewrite::facts::steady::may_write;
 use crate::rewrite::select::place::{place, shares_line};
 
@@ -170,7 +170,7 @@ impl<'v> Vector<'v> {
             let uses = tree.names_of(self.function, &self.all, alias);
             let is_unused = uses.iter().all(|node| reads.iter().any(|read| is_base(read, node)));
             if is_unused && !uses.is_empty() {
-                edits.extend(without_declaration(tree, alias));
+                edits.extend(without_declaration(tree, alias.range));
             }
         }
         edits
@@ -301,16 +301,6 @@ impl Read<'_> {
             (NumberKind::Float, _) => format!("__longlong_as_double({word}{position})"),
         })
     }
-}
-
-/// Removes a declaration of a single name, with its line.
-fn without_declaration(tree: &SyntaxTree, alias: &Declaration) -> Option<Edit> {
-    let mut node = tree.root()?.named_descendant_for_byte_range(alias.range.0, alias.range.1)?;
-    while node.kind() != Kind::Declaration {
-        node = node.parent()?;
-    }
-    let is_alone = node.fields(Field::Declarator).count() == 1;
-    tree.replacement(tree.whole_line(node.byte_range()), "").filter(|_| is_alone)
 }
 
 /// The node outside all parentheses and argument lists around a node.

@@ -5,7 +5,7 @@
 //! may call an `operator>>` or `operator==` of that class. So no edit puts an expression into an operation that was
 //! not there before unless the text shows that it is a number.
 
-use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::ast::{Field, Kind, Node, Subscript};
 use cuda_syntax::tree::{Declaration, enclosing_function, last_name, resolve};
 use cuda_syntax::{SyntaxTree, types};
 use lmem_unit::Expansion;
@@ -180,8 +180,20 @@ impl<'t> Numbers<'t> {
         }
         let name = tree.slice(field);
         let is_component = !is_array && matches!(name, "x" | "y" | "z" | "w");
-        let is_vector = |text: &str| types::shape(text).is_some() && !types::is_scalar(text) && !self.is_declared(text);
-        if is_component && base.kind() == Kind::Identifier && self.is_variable(base, &is_vector) {
+        // `half` is a class.
+        let is_class = |text: &str| ["half", "__half", "__nv_bf", "nv_bf"].iter().any(|it| last_name(text).starts_with(it));
+        let is_vector = |text: &str| {
+            let text = text.trim().trim_start_matches("const ").trim();
+            types::shape(text).is_some() && !types::is_scalar(text) && !is_class(text) && !self.is_declared(text)
+        };
+        // Of `in[i].x`, and of no class with an `operator[]`.
+        let is_of_vectors = |text: &str| text.split_once(['*', '[']).is_some_and(|(element, _)| is_vector(element));
+        let element = Subscript::of(base).and_then(|element| element.base());
+        let has_vector = match element {
+            Some(array) => array.kind() == Kind::Identifier && self.is_variable(array, &is_of_vectors),
+            None => base.kind() == Kind::Identifier && self.is_variable(base, &is_vector),
+        };
+        if is_component && has_vector {
             return true;
         }
         // Nothing tells whether the object is of that file's class.

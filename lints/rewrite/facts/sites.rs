@@ -62,6 +62,16 @@ impl DeclarationSite {
     }
 }
 
+/// Removes the declaration of a single name, with its line.
+pub fn without_declaration(tree: &SyntaxTree, (start, end): (usize, usize)) -> Option<Edit> {
+    let mut node = tree.root()?.named_descendant_for_byte_range(start, end)?;
+    while node.kind() != Kind::Declaration {
+        node = node.parent()?;
+    }
+    let is_alone = node.fields(Field::Declarator).count() == 1;
+    tree.replacement(tree.whole_line(node.byte_range()), "").filter(|_| is_alone)
+}
+
 /// Nodes below a node with that spelling.
 fn words<'v>(tree: &'v SyntaxTree, node: Node<'v>, word: &'v str) -> impl Iterator<Item = Range<usize>> + 'v {
     let is_word = move |node: &Node<'v>| tree.slice(*node) == word;

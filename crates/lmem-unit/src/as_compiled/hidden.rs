@@ -243,9 +243,13 @@ impl<'t> Surroundings<'t> {
         let Some(indices) = self.indices(place).filter(|indices| indices.len() == 1 && is_name(compiled)) else {
             return false;
         };
-        let is_of_kernel = || self.is_in_parameters(place) && self.words[..indices.start].contains(&"__global__");
+        let is_parameter = self.is_in_parameters(place);
+        let is_of_kernel = || is_parameter && self.words[..indices.start].contains(&"__global__");
         let before = self.word(indices.start.checked_sub(1));
-        let [name, end] = [0, 1].map(|further| self.word(Some(indices.end + further)));
+        // In a block, `A * b` may be a product.
+        let is_mark = |word: &&&str| is_parameter && matches!(**word, "*" | "&" | "const" | "__restrict__");
+        let marks = self.words[indices.end..].iter().take_while(is_mark).count();
+        let [name, end] = [0, 1].map(|further| self.word(Some(indices.end + marks + further)));
         matches!(before, "(" | "," | ";" | "{" | "}" | "const")
             && is_name(name)
             && matches!(end, "," | ")" | ";" | "=" | "[")
@@ -567,6 +571,7 @@ mod tests {
         let parameter = "__global__ void k(const Images images, int n) { int a[4]; a[n] = 1; }";
         assert!(is_seen(parameter, "#define Images cudaTextureObject_t"));
         assert!(is_seen(parameter, "struct Camera { int n; };\n#define Images Camera"));
+        assert!(is_seen("void f(const REAL4 *__restrict__ p, REAL4 &q) { p = 0; }", "#define REAL4 float4"));
         assert!(is_seen("void f(int n) { REAL4 v = 0; const REAL4 w = v; REAL4 x[2]; }", "#define REAL4 float4"));
         for (kernel, macros) in [
             // A type of the user's may be a reference.

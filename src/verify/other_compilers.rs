@@ -1,0 +1,90 @@
+//! Headers that other compilers read, too: `#define HD` in place of `__host__ __device__` makes a function one of plain C++, which knows
+//! neither `sinpi` nor `__shared__`.
+
+use lmem_base::diagnostic::{Edit, Suggestion};
+use lmem_unit::{TokenKind, each_token};
+
+/// Names that CUDA's compilers alone know, beside those that begin with two underscores.
+const OWN_WORDS: [&str; 15] = [
+    "blockDim", "blockIdx", "cospi", "cospif", "gridDim", "rcbrt", "rcbrtf", "rhypot", "rsqrt", "rsqrtf", "sincospi",
+    "sincospif", "sinpi", "sinpif", "threadIdx",
+];
+
+/// Endings of files that CUDA's compilers alone read.
+const CUDA_FILES: [&str; 2] = ["cu", "cuh"];
+
+/// The macros that tell which compiler reads a text.
+const TESTS: [&str; 4] = ["__CUDACC__", "__NVCC__", "__CUDA__", "__HIPCC__"];
+
+/// The first word that only CUDA's compilers know, if the edits bring one into a function of a header that another compiler may read.
+pub(super) fn word_of_cuda(suggestion: &Suggestion) -> Option<String> {
+    suggestion.edits.iter().filter(|edit| may_be_shared(edit)).find_map(new_word).map(str::to_string)
+}
+
+/// Whether another compiler may read what is edited: a header's code that is not `__device__` alone as it is written.
+fn may_be_shared(edit: &Edit) -> bool {
+    let file = &edit.span.file;
+    let ending = file.path.extension().and_then(|ending| ending.to_str()).unwrap_or("");
+    if CUDA_FILES.contains(&ending) || ending == "rs" {
+        return false;
+    }
+    let text = file.text();
+    let is_tested = each_token(text)
+        .any(|token| token.kind == TokenKind::Directive && TESTS.iter().any(|test| text[token.range.clone()].contains(test)));
+    // What stands before the parameters, whether the context has it or not.
+    let body = text.get(edit.context.range()).and_then(|context| context.find('{')).unwrap_or(0);
+    let head = text.get(..edit.context.start + body).unwrap_or("");
+    let head = &head[head.rfind([';', '}', '#']).map_or(0, |end| end + 1)..];
+    let is_own = head.contains("__device__") || head.contains("__global__");
+    is_tested || !is_own || head.contains("__host__")
+}
+
+/// The first word that an edit brings in and no compiler but CUDA's knows.
+fn new_word(edit: &Edit) -> Option<&str> {
+    let words = |text: &str| -> Vec<std::ops::Range<usize>> {
+        each_token(text).filter(|token| token.kind == TokenKind::Identifier).map(|token| token.range).collect()
+    };
+    let old = edit.span.text();
+    let known: Vec<&str> = words(old).into_iter().map(|range| &old[range]).collect();
+    let new = words(&edit.replacement).into_iter().map(|range| &edit.replacement[range]);
+    new.into_iter().find(|word| (word.starts_with("__") || OWN_WORDS.contains(word)) && !known.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use lmem_base::diagnostic::Applicability;
+    use lmem_base::source::{SourceFile, Span};
+
+    use super::*;
+
+    /// What an edit of `sin` in a text's function brings in.
+    fn found(path: &str, text: &str, replacement: &str) -> Option<String> {
+        let file = SourceFile::from_text(path, text);
+        let at = text.find("sin").unwrap();
+        let context = text.find("(double").unwrap()..text.rfind('}').unwrap() + 1;
+        let edit = Edit {
+            context: Span::new(&file, context),
+            ..Edit::alone(Span::new(&file, at..at + 3), replacement)
+        };
+        word_of_cuda(&Suggestion::new("", Applicability::MachineApplicable, vec![edit]))
+    }
+
+    #[test]
+    fn words_of_cuda_stay_out_of_what_other_compilers_read() {
+        let of = |head: &str| format!("#pragma once\n{head} double f(double t) {{ return sin(t); }}\n");
+        for (path, text) in [
+            ("a.h", of("inline")),
+            ("a.h", of("__host__ __device__ inline")),
+            ("a.hpp", of("HD")),
+            ("a.h", format!("#ifdef __CUDACC__\n#define __device__\n#endif\n{}", of("__device__"))),
+            ("a.inl", of("struct A { __device__ void g(); };\ninline")),
+        ] {
+            assert_eq!(found(path, &text, "sinpi").as_deref(), Some("sinpi"), "{path} {text}");
+            assert_eq!(found(path, &text, "__sinf").as_deref(), Some("__sinf"), "{path} {text}");
+            assert_eq!(found(path, &text, "cos"), None, "{path} {text}");
+        }
+        for (path, text) in [("a.cuh", of("HD")), ("a.cu", of("HD")), ("a.h", of("__device__")), ("a.h", of("static __device__ inline"))] {
+            assert_eq!(found(path, &text, "sinpi"), None, "{path} {text}");
+        }
+    }
+}
