@@ -70,7 +70,12 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
 /// A function of the recursion, whose frame is needed once per level.
 fn of_function(cx: &LintContext<'_>, recursion: &Recursion, saved: u64) -> Finding {
     let frame = bytes(cx.frame.usage.stack_frame);
-    let message = format!("{}: {frame} of local memory per level", what(recursion));
+    // Of several, each has a frame of its own in every round.
+    let each = match recursion.functions.len() {
+        1 => "level".to_string(),
+        _ => format!("call of `{}`", cx.frame.name),
+    };
+    let message = format!("{}: {frame} of local memory per {each}", what(recursion));
     let saved = format!("{} of a level hold values needed after the call", bytes(saved));
     with_calls(cx, Finding::new(message), recursion).note(saved)
 }

@@ -47,7 +47,7 @@ use lmem_frame::{StackObject, StackObjectKind, Variable};
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::rewrite::facts::assembly::may_have_effects;
-use crate::rewrite::facts::sites::{declaration_at, functions_named, located};
+use crate::rewrite::facts::sites::{declaration_at, functions_named, located, trees};
 use crate::rewrite::facts::unseen::{is_taken_for_type, uses_of};
 
 pub(crate) static LINT: Lint = Lint {
@@ -71,7 +71,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         finding = finding.note("also dynamically indexed, which alone could keep it in local memory");
     }
     // Without a variable, the accesses may be assembly themselves: `ld.volatile.local`.
-    if object.variable.is_some() && may_have_effects(cx.unit.ptx_text(), &cx.frame.mangled) {
+    // What the toolkit's functions have, as `clock64()`, is `asm volatile`.
+    let has_own_assembly = !cx.unit.is_one_file() || trees(object).iter().any(|tree| tree.text().contains("asm"));
+    if object.variable.is_some() && may_have_effects(cx.unit.ptx_text(), &cx.frame.mangled, has_own_assembly) {
         return Some(finding.help(FOR_ASSEMBLY));
     }
     let advice = hidden.map_or_else(|| advice(object.variable.as_ref()), deduced_advice);

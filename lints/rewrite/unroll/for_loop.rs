@@ -46,7 +46,10 @@ impl ForLoop {
                 let range = unroll_directive(self.tree.text().get(pragma.clone())?)?;
                 self.tree.neutral_replacement(pragma.start + range.start..pragma.start + range.end, "unroll")
             }
-            None => self.tree.neutral_line_before(self.start, "#pragma unroll"),
+            None => {
+                let before = self.tree.neutral_line_before(self.start, "#pragma unroll");
+                before.or_else(|| self.tree.neutral_line_within(self.start, "#pragma unroll"))
+            }
         }
     }
 
@@ -153,11 +156,22 @@ fn is_of_compiler(object: &StackObject, access: &Access) -> bool {
 fn loops_of(object: &StackObject, access: &Access) -> Vec<ForLoop> {
     let index = access.index.as_ref().map_or("", |span| span.text());
     let words: Vec<&str> = identifiers(index).collect();
+    let named = |tree: &Rc<SyntaxTree>, offset: usize| -> Vec<ForLoop> {
+        let around = for_loops(tree, offset);
+        around.into_iter().filter(|found| words.contains(&found.counter.as_str())).collect()
+    };
     for place in &access.places {
-        let around = for_loops(object.tree(place), place.offset);
-        let named: Vec<ForLoop> = around.into_iter().filter(|found| words.contains(&found.counter.as_str())).collect();
-        if !named.is_empty() {
-            return named;
+        let tree = object.tree(place);
+        let named_here = named(tree, place.offset);
+        if !named_here.is_empty() {
+            return named_here;
+        }
+        // `if (ok) for (…)` is one place for the compiler.
+        let used = access.index.as_ref().and_then(|index| tree.offset_of(index));
+        let is_within = |offset: &usize| tree.region(place.offset).is_some_and(|region| region.byte_range().contains(offset));
+        let within = used.filter(is_within).map(|offset| named(tree, offset)).unwrap_or_default();
+        if !within.is_empty() {
+            return within;
         }
         let stepped = stepped_loop(object.tree(place), place.offset, &words);
         let found = stepped.or_else(|| countdown_loop(object.tree(place), place.offset, &words));
@@ -396,6 +410,19 @@ mod tests {
             let expected = kernel(&format!("{after}for (int i = 0; i < 4; ++i) {{ HERE; }}"));
             assert_eq!(apply(&text, &[&edit]), Some(expected));
         }
+        // Behind other code, a loop gets a line of its own.
+        for (before, after) in [
+            ("if (n) ", "if (n)\n      #pragma unroll\n      "),
+            ("if (n) { ", "if (n) {\n      #pragma unroll\n      "),
+            ("n++; ", "n++;\n      #pragma unroll\n      "),
+            ("if (n) n++; else ", "if (n) n++; else\n      #pragma unroll\n      "),
+        ] {
+            let end = if before.ends_with("{ ") { " }" } else { "" };
+            let text = kernel(&format!("{before}for (int i = 0; i < 4; ++i) HERE;{end}"));
+            let edit = loops(&text)[0].unroll().expect(before);
+            let expected = kernel(&format!("{after}for (int i = 0; i < 4; ++i) HERE;{end}"));
+            assert_eq!(apply(&text, &[&edit]), Some(expected));
+        }
     }
 
     #[test]
@@ -405,7 +432,6 @@ mod tests {
             "_Pragma(\"unroll\") for (int i = 0; i < 4; ++i) HERE;",
             // The macro may be used elsewhere, and a second pragma would not be obeyed.
             "\n#define UNROLL _Pragma(\"unroll 1\")\n  UNROLL\n  for (int i = 0; i < 4; ++i) HERE;",
-            "if (n) for (int i = 0; i < 4; ++i) HERE;",
         ] {
             assert_eq!(loops(&kernel(text))[0].unroll(), None, "{text}");
         }

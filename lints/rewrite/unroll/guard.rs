@@ -206,12 +206,23 @@ pub(super) fn as_operand(tree: &SyntaxTree, condition: Node<'_>) -> String {
     }
 }
 
-/// Whether a loop stands in a block, also as the body of other loops. Behind an `if`, an `else` may follow, which would
-/// be that of the guard.
+/// Whether a loop stands in a block, also as the body of other loops and of an `if`, where no `else` follows: it would be that of the
+/// guard.
 pub(super) fn is_in_block(node: Node<'_>) -> bool {
-    let mut around = node.ancestors().skip(1);
-    let outer = around.find(|it| !matches!(it.kind(), Kind::ForStatement | Kind::WhileStatement));
-    outer.is_some_and(|outer| outer.kind() == Kind::CompoundStatement)
+    let mut inner = node;
+    while let Some(parent) = inner.parent() {
+        let goes_on = match parent.kind() {
+            Kind::ForStatement | Kind::WhileStatement | Kind::ElseClause => true,
+            // Its own `else` may hold the loop.
+            Kind::IfStatement => parent.field(Field::Alternative).is_none_or(|other| other == inner),
+            kind => return kind == Kind::CompoundStatement,
+        };
+        if !goes_on {
+            return false;
+        }
+        inner = parent;
+    }
+    false
 }
 
 /// The last index below an extent: `N - 1`, 63 for 64, and `N` for `N + 1`.
@@ -272,6 +283,15 @@ mod tests {
             (
                 "for (int i = 0; i <= p.n - 1; i += 2) in[i] = b[2][i] + HERE;",
                 "#pragma unroll for (int i = 0; i < 8; i += 2) if (i <= p.n - 1) in[i] = b[2][i] + HERE;",
+            ),
+            // Below an `if` and an `else`, behind which no other `else` follows.
+            (
+                "if (n) for (int i = 0; i < n; i++) { a[i] = HERE; }",
+                "if (n) #pragma unroll for (int i = 0; i < W; i++) if (i < n) { a[i] = HERE; }",
+            ),
+            (
+                "if (n) in[0] = 1; else for (int i = 0; i < n; i++) { a[i] = HERE; }",
+                "if (n) in[0] = 1; else #pragma unroll for (int i = 0; i < W; i++) if (i < n) { a[i] = HERE; }",
             ),
             // What has an effect accesses the element.
             (
@@ -694,6 +714,10 @@ mod tests {
             "for (int i = 0; i < n; ++i) { a[i] = __shfl_sync(__activemask(), n, i); HERE; }",
             // An `else` would bind to the guard, and so would a pragma.
             "if (n) for (int i = 0; i < n; ++i) { a[i] = 0; HERE; } else in[0] = 1;",
+            "if (n) for (int t = 0; t < 2; ++t) for (int i = 0; i < n; ++i) { a[i] = 0; HERE; } else in[0] = 1;",
+            "if (in[0]) if (n) in[0] = 1; else for (int i = 0; i < n; ++i) { a[i] = 0; HERE; } else in[0] = 1;",
+            "if (in[0]) { in[1] = 0; } else if (n) for (int i = 0; i < n; ++i) { a[i] = 0; HERE; } else in[0] = 1;",
+            "switch (n) case 1: for (int i = 0; i < n; ++i) { a[i] = 0; HERE; }",
             "for (int i = 0; i < n; ++i) while (n) { a[i] = 0; HERE; }",
             // No element is indexed by the induction variable alone.
             "for (int i = 0; i < n; ++i) { in[i] = 0; HERE; }",

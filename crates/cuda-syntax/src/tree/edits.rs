@@ -154,6 +154,18 @@ impl SyntaxTree {
         })
     }
 
+    /// The same line before what stands behind other code on a line, as the loop of `if (ok) for (…)`: it gets a line of its own.
+    pub fn neutral_line_within(&self, offset: usize, line: &str) -> Option<Edit> {
+        /// What the loop is indented by, as it stands in the code before it.
+        const INDENTATION: &str = "    ";
+        let before = self.text().get(..offset).filter(|_| self.attribute_before(offset).is_none())?;
+        let blanks = before.len() - before.trim_end_matches([' ', '\t']).len();
+        let ending = self.line_ending(offset)?;
+        let is_behind_code = before[..before.len() - blanks].ends_with([')', '{', ';', 'e']);
+        let edit = self.exchange(offset - blanks..offset, line).filter(|_| blanks > 0 && is_behind_code)?;
+        Some(Edit { replacement: format!("{ending}{INDENTATION}{line}{ending}{INDENTATION}"), ..edit })
+    }
+
     /// The text in the file from the end of the previous line to the first character of an offset's line. In a literal
     /// it may be `\n\` and what follows it.
     pub fn line_ending(&self, offset: usize) -> Option<String> {
