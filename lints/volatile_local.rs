@@ -37,9 +37,8 @@
 
 use std::collections::BTreeSet;
 
-use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Call, Field, Kind, Node, Pointer};
-use cuda_syntax::tree::{DeclarationKind, Volatility, access_path};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{DeclarationKind, Volatility};
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::level::Level;
 use lmem_base::source::Span;
@@ -47,8 +46,8 @@ use lmem_frame::{StackObject, StackObjectKind, Variable};
 
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::rewrite::facts::assembly::may_have_effects;
-use crate::rewrite::facts::sites::{declaration_at, functions_named, located, trees};
-use crate::rewrite::facts::unseen::{is_taken_for_type, uses_of};
+use crate::rewrite::facts::sites::{declaration_at, located, trees};
+use crate::rewrite::facts::typed_use::may_choose;
 
 pub(crate) static LINT: Lint = Lint {
     name: "volatile_local",
@@ -121,42 +120,31 @@ fn drop_volatile(object: &StackObject) -> Option<Suggestion> {
     Some(Suggestion::new(title, Applicability::MaybeIncorrect, edits).within_kernel(is_within_kernel))
 }
 
-/// Whether a use of a variable may mean something else without `volatile`: an overloaded function or a template that gets it or its
-/// address, a method of its class, or what is asked for its type.
+/// Whether a use of a variable, or of those that its declaration makes `volatile` with it, may mean something else without `volatile`. What
+/// pointers and references of the declaration lead to is `volatile`, too: other threads may see that.
 fn may_choose_by_type(object: &StackObject, name: &Span) -> bool {
     let chosen = || {
         let (tree, offset) = located(object, name)?;
         let declared = tree.root()?.named_descendant_for_byte_range(offset, offset + 1)?;
-        let mut used = uses_of(tree, declared)?.into_iter();
-        Some(is_taken_for_type(tree, tree.slice(declared)) || used.any(|name| is_chosen_by_type(tree, name)))
+        let statement = declared.ancestors().find(|node| node.is_declaration() && node.field(Field::Type).is_some())?;
+        let declarators: Vec<Node<'_>> = statement.fields(Field::Declarator).collect();
+        let is_shared = declarators.len() > 1
+            && statement.children().any(|word| tree.slice(word) == "volatile" && word.end_byte() <= declarators[0].start_byte());
+        if !is_shared {
+            return Some(may_choose(tree, declared));
+        }
+        let names: Vec<Node<'_>> = declarators.into_iter().map(plain_name).collect::<Option<_>>()?;
+        Some(names.into_iter().any(|name| may_choose(tree, name)))
     };
     chosen().unwrap_or(true)
 }
 
-fn is_chosen_by_type(tree: &SyntaxTree, name: Node<'_>) -> bool {
-    let path = access_path(name);
-    let is_address = |node: &Node<'_>| Pointer::of(*node).is_some_and(Pointer::is_address);
-    let whole = path.parent().filter(is_address).unwrap_or(path);
-    let Some(parent) = whole.parent() else { return true };
-    match parent.kind() {
-        Kind::ArgumentList => {
-            let called = parent.parent().and_then(Call::of).and_then(Call::function);
-            let Some(called) = called.filter(|called| called.kind() == Kind::Identifier) else { return true };
-            let functions = functions_named(tree, tree.slice(called));
-            let is_template = |function: &Node<'_>| function.enclosing(Kind::TemplateDeclaration).is_some();
-            let is_only = functions.len() <= 1 && !functions.iter().any(is_template);
-            !is_only || tree.is_declared_beside(tree.slice(called))
-        }
-        // `x.next()`
-        Kind::CallExpression => true,
-        // `auto p = &x;`
-        Kind::InitDeclarator => {
-            let type_node = parent.parent().and_then(|statement| statement.field(Field::Type));
-            type_node.is_none_or(|node| node.kind() == Kind::PlaceholderTypeSpecifier && whole != path)
-                || parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::ReferenceDeclarator)
-                    && type_node.is_some_and(|node| node.kind() == Kind::PlaceholderTypeSpecifier)
-        }
-        _ => false,
+/// The name that a declarator without a pointer, a reference or a function declares: of `v`, `v = 1` and `v[4]`.
+fn plain_name(declarator: Node<'_>) -> Option<Node<'_>> {
+    match declarator.kind() {
+        Kind::Identifier => Some(declarator),
+        Kind::InitDeclarator | Kind::ArrayDeclarator => plain_name(declarator.field(Field::Declarator)?),
+        _ => None,
     }
 }
 

@@ -165,7 +165,10 @@ fn is_constant_memory(tree: &SyntaxTree, base: Node<'_>, type_text: &str) -> boo
     };
     let mut all = tree.nodes_of(&[Kind::Declaration]).filter(declares);
     let (Some(declared), None) = (all.next(), all.next()) else { return false };
-    let array = declared.field(Field::Declarator).filter(|it| it.kind() == Kind::ArrayDeclarator);
+    let declarator = declared.field(Field::Declarator);
+    let initialized = declarator.filter(|it| it.kind() == Kind::InitDeclarator);
+    let declarator = initialized.and_then(|it| it.field(Field::Declarator)).or(declarator);
+    let array = declarator.filter(|it| it.kind() == Kind::ArrayDeclarator);
     let is_array = array.and_then(|it| it.field(Field::Declarator)).is_some_and(|it| it.kind() == Kind::Identifier);
     is_array
         && is_outside(&declared)
@@ -291,6 +294,7 @@ mod tests {
         let body = "Node node = all[i]; __syncthreads(); out[i] = node.w[i];";
         assert!(of("__constant__ Node all[4];", "int n", body));
         assert!(of("static __constant__ Node all[4];", "int n", body));
+        assert!(of("__constant__ Node all[1] = {{{1, 2}, {3}}};", "int n", body));
         for (declared, parameters) in [
             ("__device__ Node all[4];", "int n"),
             ("__constant__ Node other[4];", "int n"),

@@ -21,4 +21,5 @@ pub mod sole;
 pub mod steady;
 pub mod taken;
 pub mod text;
+pub mod typed_use;
 pub mod unseen;

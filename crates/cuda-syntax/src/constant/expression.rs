@@ -161,12 +161,12 @@ impl Parser<'_> {
         self.at += 1;
         if let Some((name, end)) = self.type_between("(", ")", self.at) {
             self.at = end;
-            return Some(Operand::size(name.bytes()));
+            return is_portable(name).then(|| Operand::size(name.bytes()));
         }
         // The operand of `sizeof` cannot start with a cast, but it can start with another unary operator or a
         // parenthesis.
         let operand = self.unary()?;
-        Some(Operand::size(operand.integer.bytes()))
+        is_portable(TypeName::Integer(operand.integer)).then(|| Operand::size(operand.integer.bytes()))
     }
 
     fn primary(&mut self) -> Option<Operand> {
@@ -401,4 +401,9 @@ fn shifted(operator: &str, left: Operand, right: Operand) -> Operand {
         }
     });
     Operand { integer, number }
+}
+
+/// Whether a type has one size on all hosts: `long` has four bytes on Windows. (So has `size_t` eight, but it is another name for it here.)
+fn is_portable(name: TypeName) -> bool {
+    !matches!(name, TypeName::Integer(IntegerType::Long | IntegerType::UnsignedLong))
 }

@@ -59,7 +59,8 @@ impl<'m> Decoder<'m> {
         if ty.bits() > 64 {
             return None;
         }
-        let part = |count: usize| match ty.bits() / count as u32 {
+        // `mov.b32 %r1, {};` has no parts.
+        let part = |count: usize| match ty.bits().checked_div(count as u32)? {
             8 => Some(Type::B8),
             16 => Some(Type::B16),
             32 => Some(Type::B32),
