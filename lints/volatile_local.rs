@@ -129,7 +129,9 @@ fn may_choose_by_type(object: &StackObject, name: &Span) -> bool {
         let statement = declared.ancestors().find(|node| node.is_declaration() && node.field(Field::Type).is_some())?;
         let declarators: Vec<Node<'_>> = statement.fields(Field::Declarator).collect();
         let is_shared = declarators.len() > 1
-            && statement.children().any(|word| tree.slice(word) == "volatile" && word.end_byte() <= declarators[0].start_byte());
+            && statement
+                .children()
+                .any(|word| tree.slice(word) == "volatile" && word.end_byte() <= declarators[0].start_byte());
         if !is_shared {
             return Some(may_choose(tree, declared));
         }

@@ -106,13 +106,7 @@ fn is_read(tree: &SyntaxTree, used: Node<'_>, type_text: &str, texts: &[&SyntaxT
 }
 
 /// Whether a whole object is the argument for a `const T &` of the only function of a name, in one of these texts, which reads numbers of it.
-fn is_lent(
-    tree: &SyntaxTree,
-    used: Node<'_>,
-    type_text: &str,
-    texts: &[&SyntaxTree],
-    calls: usize,
-) -> Option<bool> {
+fn is_lent(tree: &SyntaxTree, used: Node<'_>, type_text: &str, texts: &[&SyntaxTree], calls: usize) -> Option<bool> {
     let arguments = used.parent().filter(|it| it.kind() == Kind::ArgumentList && access_path(used) == used)?;
     let called = Call::of(arguments.parent()?)?.function().filter(|it| it.kind() == Kind::Identifier)?;
     let place = arguments.named_children().filter(|it| it.kind() != Kind::Comment).position(|it| it == used)?;
@@ -120,8 +114,9 @@ fn is_lent(
     if variable(tree, called).is_some() {
         return None;
     }
-    let of_text = |text: &&'_ SyntaxTree| functions_named(text, name).len();
-    let (1, Some(text)) = (texts.iter().map(of_text).sum::<usize>(), texts.iter().find(|text| of_text(text) == 1)) else {
+    let of_text = |text: &&SyntaxTree| functions_named(text, name).len();
+    let (1, Some(text)) = (texts.iter().map(of_text).sum::<usize>(), texts.iter().find(|text| of_text(text) == 1))
+    else {
         return None;
     };
     let definition = functions_named(text, name).into_iter().next()?;
@@ -153,14 +148,11 @@ fn is_constant_memory(tree: &SyntaxTree, base: Node<'_>, type_text: &str) -> boo
     if variable(tree, base).is_some() || tree.is_declared_beside(name) {
         return false;
     }
-    let is_outside = |node: &Node<'_>| {
-        let within = |it: &Node<'_>| {
-            matches!(it.kind(), Kind::FunctionDefinition | Kind::FieldDeclarationList | Kind::TemplateDeclaration)
-        };
-        !node.ancestors().skip(1).any(|it| within(&it))
-    };
+    let inside = [Kind::FunctionDefinition, Kind::FieldDeclarationList, Kind::TemplateDeclaration];
+    let is_outside = |node: &Node<'_>| !node.ancestors().skip(1).any(|around| inside.contains(&around.kind()));
     let declares = |node: &Node<'_>| {
-        let mut names = node.fields(Field::Declarator).filter_map(|it| it.descendants().find(|it| it.kind() == Kind::Identifier));
+        let mut names =
+            node.fields(Field::Declarator).filter_map(|it| it.descendants().find(|it| it.kind() == Kind::Identifier));
         names.any(|own| tree.slice(own) == name)
     };
     let mut all = tree.nodes_of(&[Kind::Declaration]).filter(declares);
@@ -198,7 +190,7 @@ fn is_promised(tree: &SyntaxTree, base: Node<'_>, type_text: &str) -> bool {
             && is_type(tree, whole.field(Field::Type)?, type_text)
             && !tree.slice(whole).contains("volatile")
             && tree.compiled().is_verbatim(&whole.byte_range());
-    Some(is_fit && uses_of(tree, declared)?.into_iter().all(|used| is_element_read(tree, used)))
+        Some(is_fit && uses_of(tree, declared)?.into_iter().all(|used| is_element_read(tree, used)))
     };
     promised().unwrap_or(false)
 }

@@ -6,8 +6,21 @@ use lmem_unit::{TokenKind, each_token};
 
 /// Names that CUDA's compilers alone know, beside those that begin with two underscores.
 const OWN_WORDS: [&str; 15] = [
-    "blockDim", "blockIdx", "cospi", "cospif", "gridDim", "rcbrt", "rcbrtf", "rhypot", "rsqrt", "rsqrtf", "sincospi",
-    "sincospif", "sinpi", "sinpif", "threadIdx",
+    "blockDim",
+    "blockIdx",
+    "cospi",
+    "cospif",
+    "gridDim",
+    "rcbrt",
+    "rcbrtf",
+    "rhypot",
+    "rsqrt",
+    "rsqrtf",
+    "sincospi",
+    "sincospif",
+    "sinpi",
+    "sinpif",
+    "threadIdx",
 ];
 
 /// Endings of files that CUDA's compilers alone read.
@@ -29,8 +42,9 @@ fn may_be_shared(edit: &Edit) -> bool {
         return false;
     }
     let text = file.text();
-    let is_tested = each_token(text)
-        .any(|token| token.kind == TokenKind::Directive && TESTS.iter().any(|test| text[token.range.clone()].contains(test)));
+    let is_tested = each_token(text).any(|token| {
+        token.kind == TokenKind::Directive && TESTS.iter().any(|test| text[token.range.clone()].contains(test))
+    });
     // What stands before the parameters, whether the context has it or not.
     let body = text.get(edit.context.range()).and_then(|context| context.find('{')).unwrap_or(0);
     let head = text.get(..edit.context.start + body).unwrap_or("");
@@ -62,10 +76,8 @@ mod tests {
         let file = SourceFile::from_text(path, text);
         let at = text.find("sin").unwrap();
         let context = text.find("(double").unwrap()..text.rfind('}').unwrap() + 1;
-        let edit = Edit {
-            context: Span::new(&file, context),
-            ..Edit::alone(Span::new(&file, at..at + 3), replacement)
-        };
+        let edit =
+            Edit { context: Span::new(&file, context), ..Edit::alone(Span::new(&file, at..at + 3), replacement) };
         word_of_cuda(&Suggestion::new("", Applicability::MachineApplicable, vec![edit]))
     }
 
@@ -83,7 +95,12 @@ mod tests {
             assert_eq!(found(path, &text, "__sinf").as_deref(), Some("__sinf"), "{path} {text}");
             assert_eq!(found(path, &text, "cos"), None, "{path} {text}");
         }
-        for (path, text) in [("a.cuh", of("HD")), ("a.cu", of("HD")), ("a.h", of("__device__")), ("a.h", of("static __device__ inline"))] {
+        for (path, text) in [
+            ("a.cuh", of("HD")),
+            ("a.cu", of("HD")),
+            ("a.h", of("__device__")),
+            ("a.h", of("static __device__ inline")),
+        ] {
             assert_eq!(found(path, &text, "sinpi"), None, "{path} {text}");
         }
     }

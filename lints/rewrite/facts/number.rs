@@ -181,7 +181,8 @@ impl<'t> Numbers<'t> {
         let name = tree.slice(field);
         let is_component = !is_array && matches!(name, "x" | "y" | "z" | "w");
         // `half` is a class.
-        let is_class = |text: &str| ["half", "__half", "__nv_bf", "nv_bf"].iter().any(|it| last_name(text).starts_with(it));
+        let is_class =
+            |text: &str| ["half", "__half", "__nv_bf", "nv_bf"].iter().any(|it| last_name(text).starts_with(it));
         let is_vector = |text: &str| {
             let text = text.trim().trim_start_matches("const ").trim();
             types::shape(text).is_some() && !types::is_scalar(text) && !is_class(text) && !self.is_declared(text)

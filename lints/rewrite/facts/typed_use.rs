@@ -70,7 +70,9 @@ fn is_place_chosen(tree: &SyntaxTree, place: Node<'_>) -> bool {
         }
         Kind::ReturnStatement => {
             let function = enclosing_function(parent);
-            function.and_then(|function| function.field(Field::Type)).is_none_or(|it| tree.slice(it).contains("decltype"))
+            function
+                .and_then(|function| function.field(Field::Type))
+                .is_none_or(|it| tree.slice(it).contains("decltype"))
         }
         Kind::UnaryExpression
         | Kind::CastExpression

@@ -168,7 +168,8 @@ fn loops_of(object: &StackObject, access: &Access) -> Vec<ForLoop> {
         }
         // `if (ok) for (…)` is one place for the compiler.
         let used = access.index.as_ref().and_then(|index| tree.offset_of(index));
-        let is_within = |offset: &usize| tree.region(place.offset).is_some_and(|region| region.byte_range().contains(offset));
+        let is_within =
+            |offset: &usize| tree.region(place.offset).is_some_and(|region| region.byte_range().contains(offset));
         let within = used.filter(is_within).map(|offset| named(tree, offset)).unwrap_or_default();
         if !within.is_empty() {
             return within;

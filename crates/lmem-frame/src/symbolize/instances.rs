@@ -32,7 +32,9 @@ pub fn are_instances<'a>(
 fn calls(variable: &Candidate, object: &RawObject, resolved: &Resolved<'_>) -> Option<HashSet<Call>> {
     let found = object.accesses.iter().enumerate().flat_map(|(number, access)| resolved.of(number, access));
     let around = |places: &Places| places.rest().filter(|calls| !calls.is_empty()).cloned().map(Shared);
-    let chains: HashSet<Shared<_>> =
-        found.filter(|found| is_mentioned_as(variable)(found)).map(|found| around(&found.places)).collect::<Option<_>>()?;
+    let chains: HashSet<Shared<_>> = found
+        .filter(|found| is_mentioned_as(variable)(found))
+        .map(|found| around(&found.places))
+        .collect::<Option<_>>()?;
     Some(chains.iter().map(|chain| chain.0.iter().map(|place| (place.tree, place.offset)).collect()).collect())
 }

@@ -343,16 +343,41 @@ fn is_name(word: &str) -> bool {
 
 /// Words before a name that are no type.
 const NO_TYPES: [&str; 27] = [
-    "auto", "break", "case", "class", "concept", "const", "constexpr", "continue", "decltype", "delete", "else", "enum",
-    "extern", "goto", "inline", "mutable", "new", "register", "return", "static", "struct", "throw", "typedef", "typename",
-    "union", "using", "volatile",
+    "auto",
+    "break",
+    "case",
+    "class",
+    "concept",
+    "const",
+    "constexpr",
+    "continue",
+    "decltype",
+    "delete",
+    "else",
+    "enum",
+    "extern",
+    "goto",
+    "inline",
+    "mutable",
+    "new",
+    "register",
+    "return",
+    "static",
+    "struct",
+    "throw",
+    "typedef",
+    "typename",
+    "union",
+    "using",
+    "volatile",
 ];
 
 /// Vectors of the toolkit, and its handles of textures and surfaces.
 fn is_toolkit_type(name: &str) -> bool {
     let is_handle = matches!(name, "cudaTextureObject_t" | "cudaSurfaceObject_t" | "half" | "half2");
     let elements = name.strip_suffix(['1', '2', '3', '4']).map(|element| element.strip_prefix('u').unwrap_or(element));
-    is_handle || elements.is_some_and(|it| matches!(it, "char" | "short" | "int" | "long" | "longlong" | "float" | "double"))
+    is_handle
+        || elements.is_some_and(|it| matches!(it, "char" | "short" | "int" | "long" | "longlong" | "float" | "double"))
 }
 
 /// Whether a name is spelled as macros are, and no type of the toolkit or of a standard library is.
