@@ -1,7 +1,7 @@
 // launch: n = 1, 64; m = 0, 3
 // The number of the bounds is that of the code, too.
 #define BLOCKS 8
-__global__ void __launch_bounds__(256, BLOCKS) bounds_named_and_used_elsewhere(const float* in, const int* order, float* out, int n, unsigned m) {
+extern "C" __global__ void __launch_bounds__(256, BLOCKS) bounds_named_and_used_elsewhere(const float* in, const int* order, float* out, int n, unsigned m) {
     float acc[40];
 #pragma unroll
     for (int j = 0; j < 40; ++j) acc[j] = in[j];

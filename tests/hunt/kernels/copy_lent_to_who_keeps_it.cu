@@ -9,7 +9,7 @@ __device__ float of_row(const Row* __restrict__ rows, const int* order, unsigned
     for (unsigned k = 0; k < m; ++k) sum += row.w[order[k] & 15];
     return sum;
 }
-__global__ void copy_lent_to_who_keeps_it(const float* in, const int* order, float* out, int n, unsigned m) {
+extern "C" __global__ void copy_lent_to_who_keeps_it(const float* in, const int* order, float* out, int n, unsigned m) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     out[i] = of_row((const Row*)in, order, m) + i;

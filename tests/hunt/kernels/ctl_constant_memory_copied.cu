@@ -7,7 +7,7 @@ __constant__ Lens lenses[4] = {
     {{0, 1}, {1, 1, 1, 1, 1, 1, 1, 1}, 8},
     {{1, 0}, {3, 2, 1, 0, 0, 0, 0, 0}, 3},
 };
-__global__ void ctl_constant_memory_copied(const float* in, const int* order, float* out, int n, unsigned m) {
+extern "C" __global__ void ctl_constant_memory_copied(const float* in, const int* order, float* out, int n, unsigned m) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     Lens lens = lenses[(i + m) & 3];

@@ -11,7 +11,7 @@ __device__ float of_row(const Row* __restrict__ rows, const int* order, unsigned
     Row row = rows[0];
     return weigh(row, order, m);
 }
-__global__ void ctl_copy_lent_to_a_helper(const float* in, const int* order, float* out, int n, unsigned m) {
+extern "C" __global__ void ctl_copy_lent_to_a_helper(const float* in, const int* order, float* out, int n, unsigned m) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     out[i] = of_row((const Row*)in, order, m) + i;

@@ -11,6 +11,6 @@ __device__ float walk(const Table* table, const float* in, int n) {
     for (int j = 0; j < n; ++j) sum += row[j];
     return sum;
 }
-__global__ void ctl_type_named_by_a_macro(const float* in, const int* order, float* out, int n, unsigned m) {
+extern "C" __global__ void ctl_type_named_by_a_macro(const float* in, const int* order, float* out, int n, unsigned m) {
     out[threadIdx.x] = walk((const float2*)in + m, in + 32, n);
 }

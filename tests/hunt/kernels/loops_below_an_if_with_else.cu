@@ -1,6 +1,6 @@
 // launch: n = 0, 1, 5, 8; m = 0, 1, 6
 // An `else` behind a loop would be that of the guard.
-__global__ void loops_below_an_if_with_else(const float* in, const int* order, float* out, int n, unsigned m) {
+extern "C" __global__ void loops_below_an_if_with_else(const float* in, const int* order, float* out, int n, unsigned m) {
     float row[8];
     for (int j = 0; j < n; ++j) row[j] = in[j] * 2;
     float sum = 0;

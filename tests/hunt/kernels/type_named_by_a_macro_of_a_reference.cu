@@ -2,7 +2,7 @@
 // Behind the macro's name stands a reference to the bound of the loops.
 typedef int& Count;
 #define Number Count
-__global__ void type_named_by_a_macro_of_a_reference(const float* in, const int* order, float* out, int n, unsigned m) {
+extern "C" __global__ void type_named_by_a_macro_of_a_reference(const float* in, const int* order, float* out, int n, unsigned m) {
     float row[16];
     int limit = n;
     for (int j = 0; j < limit; ++j) row[j] = in[j];

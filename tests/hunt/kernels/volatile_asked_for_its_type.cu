@@ -2,7 +2,7 @@
 // The type of a `volatile` number chooses a specialization.
 template <class T> struct Tag { static constexpr int value = 2; };
 template <class T> struct Tag<volatile T> { static constexpr int value = 4; };
-__global__ void volatile_asked_for_its_type(const float* in, const int* order, float* out, int n, unsigned m) {
+extern "C" __global__ void volatile_asked_for_its_type(const float* in, const int* order, float* out, int n, unsigned m) {
     int t = threadIdx.x;
     if (t >= n) return;
     volatile int v = m;
