@@ -7,7 +7,7 @@ use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::gpu::MAX_BLOCK_THREADS;
 use lmem_base::mangling::demangle;
 use lmem_base::source::Span;
-use lmem_unit::UnitCode;
+use lmem_unit::{Token, UnitCode, each_token};
 
 use super::Rewrite;
 use super::facts::text::split_at_commas;
@@ -129,7 +129,12 @@ pub fn ask_fewer_blocks(cx: &LintContext<'_>, min_blocks: u32, blocks: u32) -> O
 /// file uses the name.
 fn own_number(bounds: &Span, name: &str, value: u32) -> Option<Span> {
     let text = bounds.file.text();
-    let mut uses = occurrences(text, name);
+    // What comments say of it stays true, or is the reader's to correct.
+    let within = |token: Token| {
+        let start = token.range.start;
+        occurrences(&text[token.range], name).map(move |at| start + at)
+    };
+    let mut uses = each_token(text).flat_map(within);
     let (defined, used) = (uses.next()?, uses.next()?);
     if uses.next().is_some() || !(bounds.start..bounds.end).contains(&used) {
         return None;
