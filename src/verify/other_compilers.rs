@@ -31,7 +31,9 @@ const TESTS: [&str; 4] = ["__CUDACC__", "__NVCC__", "__CUDA__", "__HIPCC__"];
 
 /// The first word that only CUDA's compilers know, if the edits bring one into a function of a header that another compiler may read.
 pub(super) fn word_of_cuda(suggestion: &Suggestion) -> Option<String> {
-    suggestion.edits.iter().filter(|edit| may_be_shared(edit)).find_map(new_word).map(str::to_string)
+    // Few edits bring in such a word, and only for those the header is looked at.
+    let found = suggestion.edits.iter().find_map(|edit| new_word(edit).filter(|_| may_be_shared(edit)));
+    found.map(str::to_string)
 }
 
 /// Whether another compiler may read what is edited: a header's code that is not `__device__` alone as it is written.

@@ -1,5 +1,7 @@
 //! Wording of messages.
 
+use crate::gpu::MAX_PADDING;
+
 /// The most similar name in `known`, for "did you mean".
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.replace('_', "-").to_lowercase();
@@ -29,7 +31,7 @@ pub fn object_label(name: &str, size: u64, object: u64, traffic: (u64, u64)) -> 
         (Some(0), _) => bytes(object),
         (Some(_), Some((whole, _))) => format!("{} (all of `{whole}`)", bytes(object)),
         // Each call of its function that was inlined may have the variable once.
-        (Some(rest), None) if rest > MOST_PADDING => format!("{} each, {} in all", bytes(size), bytes(object)),
+        (Some(rest), None) if rest > MAX_PADDING => format!("{} each, {} in all", bytes(size), bytes(object)),
         (Some(padding), None) => format!("{} + {} padding", bytes(size), bytes(padding)),
         (None, _) => format!("{} of {}", bytes(object), bytes(size)),
     };
@@ -41,9 +43,6 @@ pub fn object_label(name: &str, size: u64, object: u64, traffic: (u64, u64)) -> 
         false => whole,
     }
 }
-
-/// Local memory is aligned to 16 bytes at most.
-const MOST_PADDING: u64 = 15;
 
 /// `29 local loads, 29 stores`
 pub fn local_accesses((loads, stores): (u64, u64)) -> String {

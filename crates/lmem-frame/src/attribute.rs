@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 
 use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::DeclarationKind;
-use lmem_base::gpu::Gpu;
+use lmem_base::gpu::{Gpu, MAX_PADDING};
 use lmem_base::mangling::{bind, demangle, template_arguments, without_copy_number};
 use lmem_unit::Artifacts;
 use nv_code::{KernelFacts, LocalAccess, PtxFunction, PtxVariable, PtxasLog, STACK_ALIGNMENT, UnitFacts};
@@ -20,9 +20,6 @@ use crate::escape;
 use crate::frame::{FrameObject, KernelFrame, SpillCheck, StackObjectKind};
 use crate::symbolize::name::{self, Variable};
 use crate::{call_chain, objects, spill, stored_values};
-
-/// Largest padding that alignment adds to a frame.
-const MAX_PADDING: u64 = 15;
 
 /// Attributes all local memory of a unit to variables and calls. `flag` is a `-maxrregcount` of the compilation.
 pub fn attribute(

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::Declaration;
 use lmem_base::chain::Chain;
+use lmem_base::gpu::MAX_PADDING;
 use nv_code::dataflow::{Flow, Provenance, TripCount, registers};
 use nv_code::{AccessKind, Instruction, KernelFacts, LocalAccess, PtxModule, UnitFacts};
 use ptx_syntax::{AddressBase, Modifier, Opcode, Operand};
@@ -19,7 +20,6 @@ use crate::place::{Place, Places, lines, places, places_of_lines};
 use crate::slow_path::has_slow_path;
 use crate::symbolize::byval_copies;
 use crate::symbolize::declared_of::DeclaredOf;
-use crate::symbolize::part::MAX_PADDING;
 use crate::wide_accesses::WideAccess;
 
 /// Limit on instructions between a load that was moved and the first use of its value elsewhere.

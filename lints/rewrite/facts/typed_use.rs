@@ -55,7 +55,8 @@ fn is_place_chosen(tree: &SyntaxTree, place: Node<'_>) -> bool {
         Kind::ArgumentList => is_choosing_call(tree, parent),
         Kind::InitDeclarator => {
             let is_name = parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier);
-            is_deduced(tree, parent) && !is_name || is_exact(tree, parent)
+            let type_node = parent.parent().and_then(|statement| statement.field(Field::Type));
+            is_deduced(tree, parent) && !is_name || is_exact(tree, type_node)
         }
         Kind::ParenthesizedExpression | Kind::UpdateExpression => is_place_chosen(tree, parent),
         Kind::ConditionalExpression => !is(Field::Condition) && is_place_chosen(tree, parent),
@@ -69,10 +70,7 @@ fn is_place_chosen(tree: &SyntaxTree, place: Node<'_>) -> bool {
             has_operators(tree) && !parent.parent().is_some_and(|element| is_number(tree, element))
         }
         Kind::ReturnStatement => {
-            let function = enclosing_function(parent);
-            function
-                .and_then(|function| function.field(Field::Type))
-                .is_none_or(|it| tree.slice(it).contains("decltype"))
+            is_exact(tree, enclosing_function(parent).and_then(|function| function.field(Field::Type)))
         }
         Kind::UnaryExpression
         | Kind::CastExpression
@@ -88,12 +86,11 @@ fn is_place_chosen(tree: &SyntaxTree, place: Node<'_>) -> bool {
 /// Whether a variable gets the type of what it is made of.
 fn is_deduced(tree: &SyntaxTree, declarator: Node<'_>) -> bool {
     let type_node = declarator.parent().and_then(|statement| statement.field(Field::Type));
-    type_node.is_none_or(|node| node.kind() == Kind::PlaceholderTypeSpecifier || tree.slice(node).contains("decltype"))
+    is_exact(tree, type_node) || type_node.is_some_and(|node| node.kind() == Kind::PlaceholderTypeSpecifier)
 }
 
-/// `decltype(auto) y = x;`
-fn is_exact(tree: &SyntaxTree, declarator: Node<'_>) -> bool {
-    let type_node = declarator.parent().and_then(|statement| statement.field(Field::Type));
+/// Whether a type is that of an expression with all qualifiers, as `decltype(auto)` is; so may one be that is not there.
+fn is_exact(tree: &SyntaxTree, type_node: Option<Node<'_>>) -> bool {
     type_node.is_none_or(|node| tree.slice(node).contains("decltype"))
 }
 

@@ -161,7 +161,9 @@ impl SyntaxTree {
         let before = self.text().get(..offset).filter(|_| self.attribute_before(offset).is_none())?;
         let blanks = before.len() - before.trim_end_matches([' ', '\t']).len();
         let ending = self.line_ending(offset)?;
-        let is_behind_code = before[..before.len() - blanks].ends_with([')', '{', ';', 'e']);
+        let code = &before[..before.len() - blanks];
+        let is_else = code.strip_suffix("else").is_some_and(|rest| !rest.ends_with(is_identifier_character));
+        let is_behind_code = is_else || code.ends_with([')', '{', ';']);
         let edit = self.exchange(offset - blanks..offset, line).filter(|_| blanks > 0 && is_behind_code)?;
         Some(Edit { replacement: format!("{ending}{INDENTATION}{line}{ending}{INDENTATION}"), ..edit })
     }

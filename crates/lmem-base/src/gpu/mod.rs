@@ -13,6 +13,9 @@ pub use arch::{Arch, ArchError};
 pub const WARP: u32 = 32;
 /// Maximum registers per thread: the registers that an instruction can encode.
 pub const MAX_REGISTERS: u32 = 255;
+
+/// Bytes between a variable in local memory and the next one, at most: alignment is 16 bytes at most.
+pub const MAX_PADDING: u64 = 15;
 /// Maximum threads per block.
 pub const MAX_BLOCK_THREADS: u32 = 1024;
 /// Maximum shared memory per block, in bytes, without an opt-in at launch.

@@ -7,13 +7,14 @@ use std::rc::Rc;
 use cuda_syntax::tree::{Declaration, DeclarationKind, Volatility};
 use cuda_syntax::{SyntaxTrees, TreeId};
 use lmem_base::chain::Chain;
+use lmem_base::gpu::MAX_PADDING;
 use lmem_base::source::Span;
 
 use super::alike::OfAlike;
 use super::blame::{mark_use, settle};
 use super::eligible::{eligible, may_be_slice};
 use super::instances::are_instances;
-use super::part::{MAX_PADDING, Part, fitting};
+use super::part::{Part, fitting};
 use super::twins::{Texts, assignment, contradicted, is_consistent};
 use super::votes::{Candidate, KnownUses, Resolved, Score, is_mentioned_as, is_volatile_number, rank};
 use crate::access::{Access, RawObject};
@@ -192,6 +193,13 @@ fn choose(
             certain.entry(*only).or_default().push(index);
         }
     }
+    // Asked once for each variable, and only where it is several objects: it follows all calls around their accesses.
+    let may_be_several = |of: &[usize]| match (of, all[of[0]].as_slice()) {
+        ([_, _, ..], [(variable, _)]) => are_instances(variable, of),
+        _ => false,
+    };
+    let instances: BTreeSet<usize> =
+        certain.iter().filter(|(_, of)| may_be_several(of)).map(|(number, _)| *number).collect();
     let mut assigned: BTreeMap<Vec<usize>, Option<Vec<usize>>> = BTreeMap::new();
     // The elements of an array that was split are several objects, and one variable.
     let are_slices = |only: &Winner, of: &[usize]| {
@@ -202,7 +210,7 @@ fn choose(
     let variable_of = |index: usize| {
         let own = &all[index];
         if let ([only], [number]) = (own.as_slice(), numbers.candidates(own))
-            && certain.get(number).is_some_and(|of| are_slices(only, of) || are_instances(&only.0, of))
+            && (instances.contains(number) || certain.get(number).is_some_and(|of| are_slices(only, of)))
         {
             return Some(0);
         }

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use cuda_syntax::tree::{Declaration, DeclarationKind};
-
-/// Maximum padding after an object: alignment is 16 bytes at most.
-pub const MAX_PADDING: u64 = 15;
+use lmem_base::gpu::MAX_PADDING;
 
 /// The whole of a variable, or a member.
 pub struct Part {
