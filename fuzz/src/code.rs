@@ -8,7 +8,7 @@ use lmem_base::source::SourceFile;
 use lmem_frame::attribute;
 use lmem_lints::{LintContext, UnitContext, claims, kernel_claims, option_claims};
 use lmem_unit::{Artifacts, AsCompiled, NvccFlags, TranslationUnit, UnitCode, parse_messages};
-use nv_code::{LineTable, PtxModule, PtxasLog, SassFunction, UnitFacts};
+use nv_code::{Calls, LineTable, LiveRanges, PtxModule, PtxasLog, SassFunction, UnitFacts};
 use object::{Object, ObjectSection};
 use ptx_machine::{Generated, Launch, Limits, Memory, Program};
 
@@ -100,7 +100,15 @@ pub fn instructions(bytes: &[u8]) {
     drop((function.local_instructions(), function.loops([0, entry]), function.writes()));
     let _ = (function.opcodes().count(), function.calls().count(), function.calls_through_pointers().count());
     let _ = (function.stack_alignment(whole.clone()), function.stack_decrement(whole.clone()));
-    let _ = (function.stack_rounding(whole.clone()), function.moves_stack_pointer(whole));
+    let _ = (function.stack_rounding(whole.clone()), function.moves_stack_pointer(whole.clone()));
+    for calls in [Calls::Followed, Calls::Abi] {
+        // Each local access may be a spill.
+        let Some(ranges) = LiveRanges::new(&function, &[0, entry], *first, &|_| true, calls) else { continue };
+        drop(ranges.registers());
+        if let Some((at, places)) = ranges.peak(whole.clone()) {
+            drop(ranges.definitions(&places, at));
+        }
+    }
 }
 
 /// The entries of a fatbin, unpacked, and what they hold.

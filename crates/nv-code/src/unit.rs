@@ -13,7 +13,10 @@ use super::cubin::{Cubin, CubinError, CubinFunction, InnerFunction};
 use super::ptx::{PtxError, PtxModule};
 use super::ptxas_log::PtxasLog;
 use crate::cubin::SassLoops;
+use crate::cubin::live_ranges::{Calls, LiveRanges};
 use crate::cubin::sass::{AccessKind, LocalInstruction, SassFunction, Writes, ZERO_REGISTER};
+use crate::pressure::{RegisterPressure, pressure};
+use crate::source_lines::{Definition, SourceLine, SourceLines};
 
 /// All facts of one translation unit for one target.
 #[derive(Debug, Clone, Default)]
@@ -49,6 +52,8 @@ pub struct KernelFacts {
     /// Bytes moved by spills of the other callees, as `(stores, loads)`. Their slots are in this frame, but ptxas
     /// counts them separately.
     pub shared_spills: (u64, u64),
+    /// Where a kernel that spills needs most registers, if its code is known well enough.
+    pub pressure: Option<RegisterPressure>,
 }
 
 /// A function with its own frame, as compiled for one kernel.
@@ -58,6 +63,8 @@ pub struct CalleeFacts {
     pub name: String,
     pub usage: ResourceUsage,
     pub stack_alignment: u64,
+    /// Where it needs most registers, if it spills and its code is known well enough.
+    pub pressure: Option<RegisterPressure>,
 }
 
 /// A local load or store with everything known about it.
@@ -83,23 +90,6 @@ pub struct LocalAccess {
     /// Stores a register that the function has not written, so it still holds the caller's value.
     pub stores_incoming: bool,
 }
-
-/// The instruction that defined a spilled value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Definition {
-    pub ptx_line: Option<u32>,
-    pub source: SourceLines,
-}
-
-/// A source line, with the file name as the compiler gives it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SourceLine {
-    pub file: Arc<str>,
-    pub line: u32,
-}
-
-/// Source lines of an inline chain, innermost first.
-pub type SourceLines = Chain<SourceLine>;
 
 impl KernelFacts {
     pub fn has_local_memory(&self) -> bool {
@@ -129,6 +119,7 @@ impl KernelFacts {
             stack_alignment: self.stack_alignment,
             callees: Vec::new(),
             shared_spills: self.shared_spills,
+            pressure: self.pressure.clone(),
         }
     }
 }
@@ -140,6 +131,7 @@ impl CalleeFacts {
             name: self.name.clone(),
             usage: self.usage,
             stack_alignment: self.stack_alignment,
+            pressure: self.pressure.clone(),
             ..KernelFacts::default()
         }
     }
@@ -176,33 +168,39 @@ pub(super) fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasL
     let sass = SassFunction::new(&function.code, arch);
     let instructions = sass.local_instructions();
     let parts = Parts::new(function, log, &sass);
-    let accesses = match instructions.is_empty() {
-        true => Vec::new(),
-        false => {
-            let code = Code {
-                function,
-                cubin,
-                loops: sass.loops(parts.starts.iter().copied()),
-                writes: sass.writes(),
-                parts: &parts,
-                lines: RefCell::default(),
-            };
-            instructions.into_iter().map(|instruction| code.local_access(instruction)).collect()
-        }
+    let has_spills = !function.spill_marks.is_empty() || logged.usage.spilled() > 0;
+    let code = Code {
+        function,
+        cubin,
+        loops: if instructions.is_empty() { SassLoops::default() } else { sass.loops(parts.starts.iter().copied()) },
+        writes: if instructions.is_empty() { Writes::default() } else { sass.writes() },
+        parts: &parts,
+        lines: RefCell::default(),
     };
-    let callees = parts
-        .callees
-        .iter()
-        .map(|(code, callee)| CalleeFacts { stack_alignment: sass.stack_alignment(code.clone()), ..callee.clone() });
+    let ranges = has_spills.then(|| {
+        let registers = u8::try_from(logged.usage.registers).unwrap_or(u8::MAX);
+        let is_spill = |offset: u32| function.spill_marks.contains(&offset);
+        LiveRanges::new(&sass, &parts.starts, registers, &is_spill, Calls::Followed)
+    });
+    let ranges = ranges.flatten();
+    let pressure_of = |parts: &mut dyn Iterator<Item = Range<u32>>| {
+        pressure(ranges.as_ref()?, function, parts, &|offset| code.lines(offset))
+    };
+    let callees = parts.callees.iter().map(|(part, callee)| CalleeFacts {
+        stack_alignment: sass.stack_alignment(part.clone()),
+        pressure: pressure_of(&mut std::iter::once(part.clone())),
+        ..callee.clone()
+    });
     KernelFacts {
         name: function.name.clone(),
         is_entry: logged.is_entry,
         usage: logged.usage,
         stack_is_unknown: logged.stack_is_unknown,
-        accesses,
+        accesses: instructions.into_iter().map(|instruction| code.local_access(instruction)).collect(),
         stack_alignment: sass.stack_alignment(0..parts.own_end),
         callees: callees.collect(),
         shared_spills: parts.shared_spills,
+        pressure: pressure_of(&mut parts.ranges().filter(|part| parts.callee(part.start).is_none())),
     }
 }
 
@@ -211,6 +209,8 @@ struct Parts {
     /// Start offsets of all functions in the section, in order.
     starts: Vec<u32>,
     own_end: u32,
+    /// End of the section.
+    end: u32,
     /// Callees with their own frame.
     callees: Vec<(Range<u32>, CalleeFacts)>,
     /// Routines generated by ptxas; true if a routine uses the kernel's frame.
@@ -234,10 +234,11 @@ impl Parts {
         let callees = others.iter().filter_map(|inner| {
             let usage = usage(inner)?;
             let has_frame = usage.stack_frame > 0 || usage.spill_stores > 0 || usage.spill_loads > 0;
-            let callee = CalleeFacts { name: inner.name.clone(), usage, stack_alignment: 0 };
+            let callee = CalleeFacts { name: inner.name.clone(), usage, ..CalleeFacts::default() };
             has_frame.then(|| (inner.code.clone(), callee))
         });
-        let own_end = starts.get(1).copied().unwrap_or(function.code.len() as u32);
+        let end = function.code.len() as u32;
+        let own_end = starts.get(1).copied().unwrap_or(end);
         let routines = function.inner.iter().filter_map(routine).collect();
         // The log has no figures for routines, so the marked accesses are counted.
         let marked = |inner: &InnerFunction, kind: AccessKind| {
@@ -250,7 +251,13 @@ impl Parts {
             None => (marked(inner, AccessKind::Store), marked(inner, AccessKind::Load)),
         });
         let shared_spills = shared.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        Self { own_end, callees: callees.collect(), routines, shared_spills, starts }
+        Self { own_end, end, callees: callees.collect(), routines, shared_spills, starts }
+    }
+
+    /// The code of each function in the section.
+    fn ranges(&self) -> impl Iterator<Item = Range<u32>> {
+        let ends = self.starts.iter().skip(1).copied().chain([self.end]);
+        self.starts.iter().copied().zip(ends).map(|(start, end)| start..end)
     }
 
     fn callee(&self, offset: u32) -> Option<usize> {
@@ -311,6 +318,14 @@ impl Code<'_> {
                 && instruction.data != ZERO_REGISTER
                 && written.is_none_or(|written| written < parts.start(offset)),
             instruction,
+        }
+    }
+
+    /// The lines of an instruction. A routine has none of its own: the table repeats those of the code before it.
+    fn lines(&self, offset: u32) -> (Option<u32>, SourceLines) {
+        match self.parts.routine(offset) {
+            Some(_) => (None, SourceLines::default()),
+            None => (self.ptx_line(offset), self.source_lines(offset)),
         }
     }
 

@@ -5,9 +5,10 @@
 
 pub mod header;
 pub mod line_table;
+pub(crate) mod live_ranges;
 mod loops;
 pub mod nv_info;
-mod registers;
+pub(crate) mod registers;
 pub mod sass;
 
 use std::collections::{BTreeSet, HashMap};

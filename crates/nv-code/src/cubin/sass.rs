@@ -105,15 +105,25 @@ impl<'a> SassFunction<'a> {
         local_instruction(offset, lo, hi)
     }
 
-    /// The loops of the code, which is entered at its start, where it calls a part of itself, and at `entries`: functions in the
-    /// section that are called through pointers.
+    /// The loops of the code, which is entered at `entries` (see `graph`).
     pub fn loops(&self, entries: impl IntoIterator<Item = u32>) -> SassLoops {
+        SassLoops::new(&self.graph(entries))
+    }
+
+    /// The control flow of the code, which is entered at its start, where it calls a part of itself, and at `entries`: functions
+    /// in the section that are called through pointers.
+    pub(super) fn graph(&self, entries: impl IntoIterator<Item = u32>) -> Graph {
         let called = self.calls().map(|(_, target)| target);
         let entries: BTreeSet<u32> = [0].into_iter().chain(called).chain(entries).map(index).collect();
         let mut jumps = self.jumps();
         self.follow_tables(&mut jumps, &entries);
         let entries: Vec<u32> = entries.into_iter().collect();
-        SassLoops::new(&Graph::of_jumps(self.code.len() / INSTRUCTION_BYTES, &jumps, &entries))
+        Graph::of_jumps(self.code.len() / INSTRUCTION_BYTES, &jumps, &entries)
+    }
+
+    /// The number of the architecture.
+    pub(super) fn number(&self) -> u32 {
+        self.gpu.number
     }
 
     /// The instructions after which another than the next may follow. Threads that meet again (`BSYNC`) go on behind the
@@ -246,12 +256,10 @@ impl SassFunction<'_> {
         self.stack_alignment(code).saturating_sub(STACK_ALIGNMENT)
     }
 
-    /// The registers that an instruction writes; for the few whose fields are not known, what most of their kind write.
+    /// The registers that an instruction writes; of one that is not known, the one that most write.
     fn written(&self, lo: u64, hi: u64) -> RegisterSet {
-        match operands(self.gpu.number, lo, hi) {
-            Some(operands) => operands.writes,
-            None => written_registers(lo, hi).filter_map(|register| u8::try_from(register).ok()).collect(),
-        }
+        let first = || [bits(lo, 16, 8) as u8].into_iter().filter(|register| *register != ZERO_REGISTER).collect();
+        operands(self.gpu.number, lo, hi).map_or_else(first, |operands| operands.writes)
     }
 
     /// Whether a part of the code makes a frame of its own.
@@ -330,28 +338,6 @@ fn width_bytes(hi: u64) -> u8 {
         5 => 8,
         _ => 16,
     }
-}
-
-/// What an instruction that the table does not have is taken to write: none for stores and control flow, several for wide
-/// loads and matrix instructions, one otherwise.
-fn written_registers(lo: u64, hi: u64) -> Range<u16> {
-    let first = bits(lo, 16, 8) as u16;
-    let count = match lo & 0x1ff {
-        // ST, STG, STL, STS, RED and the other stores; their destination field does not name a destination.
-        0x185 | 0x186 | 0x187 | 0x188 | 0x18e | 0x1a6 => 0,
-        // BRA, EXIT, BAR, BSSY, BSYNC, CALL, RET, NOP, MEMBAR, WARPSYNC, BREAK, YIELD and similar.
-        0x147 | 0x14d | 0x11d | 0x145 | 0x141 | 0x143 | 0x144 | 0x150 | 0x118 | 0x192 | 0x148 | 0x142 | 0x146 => 0,
-        // ISETP, FSETP, DSETP, HSETP2, PLOP3, VOTE: predicates only.
-        0x00c | 0x00b | 0x02a | 0x034 | 0x01c | 0x006 => 0,
-        // LD, LDG, LDC, LDL, LDS: as wide as the access.
-        0x180..=0x184 => u16::from(width_bytes(hi)).div_ceil(4),
-        // DADD, DMUL, DFMA, IMAD.WIDE: a register pair.
-        0x029 | 0x028 | 0x02b | 0x025 => 2,
-        // HMMA, IMMA, DMMA: up to four registers.
-        0x03c | 0x037 | 0x03f | 0x03d => 4,
-        _ => 1,
-    };
-    if first == u16::from(ZERO_REGISTER) { 0..0 } else { first..first + count }
 }
 
 #[cfg(test)]

@@ -1,480 +1,350 @@
-//! The register fields of each instruction, by the low 12 bits of its first word (the opcode).
+//! The rule for the registers of each operation: the low 9 bits of an instruction's first word.
 //!
-//! Inferred from the live ranges that nvdisasm 13.5 prints (`-plr`) for 155,000 instructions of sm_75 to sm_120: the
-//! test crates, CUB's sorts and scans, tensor cores, atomics, and all conversions. The table agrees with each of them.
+//! Inferred from what nvdisasm 13.5 prints (`-plr`, which marks the registers that an instruction reads and writes) of
+//! 2.0 million instructions of sm_75 to sm_120, and of 25,000 encodings made from them by turning one modifier bit over.
 
-use super::Rule;
+use super::rule::{Rule, Space, Texture};
 
-/// Sorted by opcode.
+/// Sorted by operation. Operations 0x80 to 0xbf are those of the uniform datapath, which use no register of a thread.
 pub(super) const ROWS: &[(u16, Rule)] = &[
+    // PMTRIG
+    (0x001, Rule::Operands([0, 0, 0, 0])),
     // MOV
-    (0x202, Rule::DoubledBy(80, [1, 0, 1, 0])),
-    // SEL
-    (0x207, Rule::Plain([1, 1, 1, 0])),
-    // FSEL
-    (0x208, Rule::Plain([1, 1, 1, 0])),
-    // FMNMX
-    (0x209, Rule::Plain([1, 1, 1, 0])),
-    // FSETP
-    (0x20b, Rule::Plain([0, 1, 1, 0])),
-    // ISETP
-    (0x20c, Rule::DoubledBy(80, [0, 1, 1, 0])),
-    // VIMNMX3
-    (0x20f, Rule::Plain([1, 1, 1, 1])),
-    // IADD3
-    (0x210, Rule::Plain([1, 1, 1, 1])),
-    // LEA
-    (0x211, Rule::Plain([1, 1, 1, 1])),
-    // LOP3
-    (0x212, Rule::Plain([1, 1, 1, 1])),
-    // IABS
-    (0x213, Rule::Plain([1, 0, 1, 0])),
-    // VABSDIFF
-    (0x214, Rule::Plain([1, 1, 1, 2])),
-    // PRMT
-    (0x216, Rule::Plain([1, 1, 2, 1])),
-    // IMNMX
-    (0x217, Rule::DoubledBy(74, [1, 1, 1, 0])),
-    // SHF
-    (0x219, Rule::Plain([1, 1, 1, 1])),
-    // SGXT
-    (0x21a, Rule::Plain([1, 1, 1, 0])),
-    // BMSK
-    (0x21b, Rule::Plain([1, 1, 1, 0])),
-    // FMUL
-    (0x220, Rule::Plain([1, 1, 1, 0])),
-    // FADD
-    (0x221, Rule::Plain([1, 1, 1, 0])),
-    // FFMA
-    (0x223, Rule::Plain([1, 1, 1, 1])),
-    // IMAD
-    (0x224, Rule::Plain([1, 1, 1, 1])),
-    // IMAD
-    (0x225, Rule::Plain([2, 1, 1, 2])),
-    // IDP
-    (0x226, Rule::Plain([1, 1, 1, 2])),
-    // IMAD
-    (0x227, Rule::Plain([1, 1, 1, 2])),
-    // DMUL
-    (0x228, Rule::Plain([2, 2, 2, 0])),
-    // DADD
-    (0x229, Rule::Plain([2, 2, 0, 2])),
-    // DSETP
-    (0x22a, Rule::Plain([0, 2, 2, 0])),
-    // DFMA
-    (0x22b, Rule::Plain([2, 2, 2, 2])),
-    // HADD2
-    (0x230, Rule::Plain([1, 1, 1, 0])),
-    // HFMA2
-    (0x231, Rule::Plain([1, 1, 1, 1])),
-    // HMUL2
-    (0x232, Rule::Plain([1, 1, 1, 0])),
-    // IADD/HFMA2
-    (0x235, Rule::AddOrHalfFma([1, 1, 1, 0])),
-    // IMMA
-    (0x237, Rule::IntegerMatrix),
-    // HMMA
-    (0x23c, Rule::HalfMatrix),
-    // F2FP
-    (0x23e, Rule::Plain([1, 1, 1, 0])),
-    // DMMA
-    (0x23f, Rule::Plain([4, 4, 2, 4])),
-    // HMNMX2
-    (0x240, Rule::Plain([1, 1, 1, 0])),
-    // I2FP
-    (0x245, Rule::Plain([1, 0, 1, 0])),
-    // VIMNMX
-    (0x248, Rule::Plain([1, 1, 1, 0])),
-    // USEL
-    (0x287, Rule::Plain([0, 0, 0, 0])),
-    // UISETP
-    (0x28c, Rule::Plain([0, 0, 0, 0])),
-    // UIADD3
-    (0x290, Rule::Plain([0, 0, 0, 0])),
-    // ULEA
-    (0x291, Rule::Plain([0, 0, 0, 0])),
-    // ULOP3
-    (0x292, Rule::Plain([0, 0, 0, 0])),
-    // UIMAD
-    (0x2a4, Rule::Plain([0, 0, 0, 0])),
-    // UIMAD
-    (0x2a5, Rule::Plain([0, 0, 0, 0])),
-    // UFLO
-    (0x2bd, Rule::Plain([0, 0, 0, 0])),
-    // UPOPC
-    (0x2bf, Rule::Plain([0, 0, 0, 0])),
-    // R2UR
-    (0x2ca, Rule::Plain([0, 1, 0, 0])),
-    // CREDUX
-    (0x2cc, Rule::Plain([0, 1, 0, 0])),
-    // FLO
-    (0x300, Rule::Plain([1, 0, 1, 0])),
-    // BREV
-    (0x301, Rule::Plain([1, 0, 1, 0])),
-    // FCHK
-    (0x302, Rule::Plain([0, 1, 1, 0])),
-    // F2I
-    (0x305, Rule::Plain([1, 0, 1, 0])),
-    // I2F
-    (0x306, Rule::Plain([1, 0, 1, 0])),
-    // FRND
-    (0x307, Rule::Plain([1, 0, 1, 0])),
-    // MUFU
-    (0x308, Rule::Plain([1, 0, 1, 0])),
-    // POPC
-    (0x309, Rule::Plain([1, 0, 1, 0])),
-    // F2F
-    (0x310, Rule::Conversion),
-    // F2I
-    (0x311, Rule::Conversion),
-    // I2F
-    (0x312, Rule::Conversion),
-    // FRND
-    (0x313, Rule::Conversion),
-    // WARPSYNC
-    (0x348, Rule::WarpSync),
-    // LEPC
-    (0x34e, Rule::Plain([2, 0, 0, 0])),
-    // BMOV
-    (0x355, Rule::Plain([1, 0, 0, 0])),
-    // BMOV
-    (0x356, Rule::Plain([0, 0, 1, 0])),
-    // LDG
-    (0x381, Rule::Load { address: 2 }),
-    // STG
-    (0x386, Rule::Store { address: 2 }),
-    // STL
-    (0x387, Rule::Store { address: 1 }),
-    // STS
-    (0x388, Rule::Store { address: 1 }),
-    // SHFL
-    (0x389, Rule::Plain([1, 1, 1, 1])),
-    // ATOMS
-    (0x38c, Rule::Atomic { address: 1, result: true }),
-    // ATOMS
-    (0x38d, Rule::CompareAndSwap { address: 1, result: true }),
-    // MATCH
-    (0x3a1, Rule::Match),
-    // ATOMG
-    (0x3a9, Rule::CompareAndSwap { address: 2, result: true }),
-    // R2UR
-    (0x3c2, Rule::Plain([0, 1, 0, 0])),
-    // REDUX
-    (0x3c4, Rule::Plain([0, 1, 0, 0])),
-    // MOV
-    (0x402, Rule::Plain([2, 0, 0, 0])),
-    // SEL
-    (0x407, Rule::Plain([2, 2, 0, 0])),
-    // FADD
-    (0x421, Rule::Plain([1, 1, 0, 0])),
-    // FFMA
-    (0x423, Rule::Plain([1, 1, 0, 1])),
-    // IMAD
-    (0x424, Rule::Plain([1, 1, 0, 1])),
-    // DADD
-    (0x429, Rule::Plain([2, 2, 0, 0])),
-    // DSETP
-    (0x42a, Rule::Plain([0, 2, 0, 0])),
-    // DFMA
-    (0x42b, Rule::Plain([2, 2, 0, 2])),
-    // HADD2
-    (0x430, Rule::Plain([1, 1, 0, 0])),
-    // HFMA2
-    (0x431, Rule::Plain([1, 0, 0, 0])),
-    // HSET2
-    (0x433, Rule::Plain([1, 1, 0, 0])),
-    // HFMA2
-    (0x435, Rule::Plain([1, 0, 0, 0])),
-    // VIADDMNMX
-    (0x446, Rule::Plain([1, 1, 0, 1])),
-    // UMOV
-    (0x482, Rule::Plain([0, 0, 0, 0])),
-    // BRA
-    (0x547, Rule::Plain([0, 0, 0, 0])),
-    // SHFL
-    (0x589, Rule::Plain([1, 1, 1, 0])),
-    // ATOMS
-    (0x58d, Rule::CompareAndSwap { address: 1, result: false }),
-    // SEL
-    (0x607, Rule::Plain([2, 2, 2, 0])),
-    // FADD
-    (0x621, Rule::Plain([1, 1, 0, 0])),
-    // IMAD
-    (0x624, Rule::Plain([1, 1, 0, 1])),
-    // IMAD
-    (0x625, Rule::Plain([2, 1, 0, 1])),
-    // DADD
-    (0x629, Rule::Plain([2, 2, 0, 0])),
-    // DSETP
-    (0x62a, Rule::Plain([0, 2, 0, 0])),
-    // DFMA
-    (0x62b, Rule::Plain([2, 2, 0, 2])),
-    // LDCU
-    (0x7ac, Rule::Plain([0, 0, 0, 0])),
-    // MOV
-    (0x802, Rule::Plain([1, 0, 0, 0])),
+    (0x002, Rule::Move),
     // P2R
-    (0x803, Rule::Plain([1, 0, 0, 0])),
+    (0x003, Rule::Operands([1, 1, 0, 0])),
     // R2P
-    (0x804, Rule::Plain([0, 1, 0, 0])),
+    (0x004, Rule::Operands([0, 1, 0, 0])),
     // CS2R
-    (0x805, Rule::DoubledBy(80, [1, 0, 0, 0])),
+    (0x005, Rule::DoubledBy(80, [1, 0, 0, 0])),
     // VOTE
-    (0x806, Rule::Plain([1, 0, 0, 0])),
+    (0x006, Rule::Operands([1, 0, 0, 0])),
     // SEL
-    (0x807, Rule::Plain([1, 1, 0, 0])),
+    (0x007, Rule::Select),
     // FSEL
-    (0x808, Rule::Plain([1, 1, 0, 0])),
+    (0x008, Rule::Operands([1, 1, 1, 0])),
     // FMNMX
-    (0x809, Rule::Plain([1, 1, 0, 0])),
+    (0x009, Rule::Operands([1, 1, 1, 0])),
+    // FSET
+    (0x00a, Rule::Operands([1, 1, 1, 0])),
     // FSETP
-    (0x80b, Rule::Plain([0, 1, 0, 0])),
+    (0x00b, Rule::Operands([0, 1, 1, 0])),
     // ISETP
-    (0x80c, Rule::DoubledBy(80, [0, 1, 0, 0])),
+    (0x00c, Rule::WideBy(80, [0, 1, 1, 0])),
+    // VIMNMX3
+    (0x00f, Rule::Operands([1, 1, 1, 1])),
     // IADD3
-    (0x810, Rule::Plain([1, 1, 0, 1])),
+    (0x010, Rule::Operands([1, 1, 1, 1])),
     // LEA
-    (0x811, Rule::Plain([1, 1, 0, 1])),
+    (0x011, Rule::ShiftAndAdd),
     // LOP3
-    (0x812, Rule::Plain([1, 1, 0, 1])),
-    // PRMT
-    (0x816, Rule::Plain([1, 1, 0, 1])),
-    // IMNMX
-    (0x817, Rule::Plain([1, 1, 0, 0])),
-    // SHF
-    (0x819, Rule::Plain([1, 1, 0, 1])),
-    // SGXT
-    (0x81a, Rule::Plain([1, 1, 0, 0])),
-    // PLOP3
-    (0x81c, Rule::Plain([0, 0, 0, 0])),
-    // FMUL
-    (0x820, Rule::Plain([1, 1, 0, 0])),
-    // FFMA
-    (0x823, Rule::Plain([1, 1, 0, 1])),
-    // IMAD
-    (0x824, Rule::Plain([1, 1, 0, 1])),
-    // IMAD
-    (0x825, Rule::Plain([2, 1, 0, 2])),
-    // IMAD
-    (0x827, Rule::Plain([1, 1, 0, 2])),
-    // DMUL
-    (0x828, Rule::Plain([2, 2, 0, 0])),
-    // DFMA
-    (0x82b, Rule::Plain([2, 2, 0, 2])),
-    // HFMA2
-    (0x831, Rule::Plain([1, 1, 0, 1])),
-    // IADD/HFMA2
-    (0x835, Rule::AddOrHalfFma([1, 1, 0, 0])),
-    // VIADD
-    (0x836, Rule::Plain([1, 1, 0, 0])),
-    // LDSM
-    (0x83b, Rule::LoadMatrix),
-    // VIADDMNMX
-    (0x846, Rule::Plain([1, 1, 0, 1])),
-    // VIMNMX
-    (0x848, Rule::Plain([1, 1, 0, 0])),
-    // UVIMNMX
-    (0x84a, Rule::Plain([0, 0, 0, 0])),
-    // UMOV
-    (0x882, Rule::Plain([0, 0, 0, 0])),
-    // VOTEU
-    (0x886, Rule::Plain([0, 0, 0, 0])),
-    // UISETP
-    (0x88c, Rule::Plain([0, 0, 0, 0])),
-    // UIADD3
-    (0x890, Rule::Plain([0, 0, 0, 0])),
-    // ULOP3
-    (0x892, Rule::Plain([0, 0, 0, 0])),
-    // UIADD3
-    (0x897, Rule::Plain([0, 0, 0, 0])),
-    // USHF
-    (0x899, Rule::Plain([0, 0, 0, 0])),
-    // UBMSK
-    (0x89b, Rule::Plain([0, 0, 0, 0])),
-    // UIMAD
-    (0x8a4, Rule::Plain([0, 0, 0, 0])),
-    // UIMAD
-    (0x8a5, Rule::Plain([0, 0, 0, 0])),
-    // CS2UR
-    (0x8cb, Rule::Plain([0, 0, 0, 0])),
-    // MUFU
-    (0x908, Rule::Plain([1, 0, 0, 0])),
-    // NOP
-    (0x918, Rule::Plain([0, 0, 0, 0])),
-    // S2R
-    (0x919, Rule::Plain([1, 0, 0, 0])),
-    // DEPBAR
-    (0x91a, Rule::Plain([0, 0, 0, 0])),
-    // ENDCOLLECTIVE
-    (0x91b, Rule::Plain([0, 0, 0, 0])),
-    // BSYNC
-    (0x941, Rule::Plain([0, 0, 0, 0])),
-    // BREAK
-    (0x942, Rule::Plain([0, 0, 0, 0])),
-    // BSSY
-    (0x945, Rule::Plain([0, 0, 0, 0])),
-    // YIELD
-    (0x946, Rule::Plain([0, 0, 0, 0])),
-    // BRA
-    (0x947, Rule::Plain([0, 0, 0, 0])),
-    // WARPSYNC
-    (0x948, Rule::Plain([0, 0, 0, 0])),
-    // BRX
-    (0x949, Rule::Plain([0, 2, 0, 0])),
-    // EXIT
-    (0x94d, Rule::Plain([0, 0, 0, 0])),
-    // LEPC
-    (0x94e, Rule::Plain([2, 0, 0, 0])),
-    // RET
-    (0x950, Rule::Plain([0, 2, 0, 0])),
-    // BRXU
-    (0x958, Rule::Plain([0, 0, 0, 0])),
-    // LD
-    (0x980, Rule::Load { address: 2 }),
-    // LDG
-    (0x981, Rule::Load { address: 2 }),
-    // LDL
-    (0x983, Rule::Load { address: 1 }),
-    // LDS
-    (0x984, Rule::Load { address: 1 }),
-    // ST
-    (0x985, Rule::Store { address: 2 }),
-    // STG
-    (0x986, Rule::Store { address: 2 }),
-    // STL
-    (0x987, Rule::Store { address: 1 }),
-    // STS
-    (0x988, Rule::Store { address: 1 }),
-    // SHFL
-    (0x989, Rule::Plain([1, 1, 0, 0])),
-    // ATOMS
-    (0x98c, Rule::Atomic { address: 1, result: true }),
-    // REDG/RED
-    (0x98e, Rule::Atomic { address: 2, result: false }),
-    // ATOMG
-    (0x9a3, Rule::AtomicFloat { result: true }),
-    // REDG
-    (0x9a6, Rule::AtomicFloat { result: false }),
-    // ATOMG
-    (0x9a8, Rule::Atomic { address: 2, result: true }),
-    // LDGDEPBAR
-    (0x9af, Rule::Plain([0, 0, 0, 0])),
-    // S2UR
-    (0x9c3, Rule::Plain([0, 0, 0, 0])),
-    // MOV
-    (0xa02, Rule::Plain([1, 0, 0, 0])),
-    // ISETP
-    (0xa0c, Rule::DoubledBy(80, [0, 1, 0, 0])),
-    // IADD3
-    (0xa10, Rule::Plain([1, 1, 0, 1])),
-    // LEA
-    (0xa11, Rule::Plain([1, 1, 0, 1])),
-    // LOP3
-    (0xa12, Rule::Plain([1, 1, 0, 0])),
+    (0x012, Rule::Operands([1, 1, 1, 1])),
     // IABS
-    (0xa13, Rule::Plain([1, 0, 0, 0])),
+    (0x013, Rule::Operands([1, 0, 1, 0])),
+    // VABSDIFF
+    (0x014, Rule::Operands([1, 1, 1, 1])),
+    // VABSDIFF4
+    (0x015, Rule::Operands([1, 1, 1, 1])),
+    // PRMT
+    (0x016, Rule::Operands([1, 1, 1, 1])),
     // IMNMX
-    (0xa17, Rule::Plain([1, 1, 0, 0])),
+    (0x017, Rule::WideBy(74, [1, 1, 1, 0])),
+    // SHF
+    (0x019, Rule::Operands([1, 1, 1, 1])),
+    // SGXT
+    (0x01a, Rule::Operands([1, 1, 1, 0])),
+    // BMSK
+    (0x01b, Rule::Operands([1, 1, 1, 0])),
+    // PLOP3
+    (0x01c, Rule::Operands([0, 0, 0, 0])),
     // FMUL
-    (0xa20, Rule::Plain([1, 1, 0, 0])),
-    // FFMA
-    (0xa23, Rule::Plain([1, 1, 0, 1])),
-    // IMAD
-    (0xa24, Rule::Plain([1, 1, 0, 1])),
-    // IMAD
-    (0xa25, Rule::Plain([2, 1, 0, 2])),
-    // DMUL
-    (0xa28, Rule::Plain([2, 2, 0, 0])),
-    // DFMA
-    (0xa2b, Rule::Plain([2, 2, 0, 2])),
-    // ULDC
-    (0xab9, Rule::Plain([0, 0, 0, 0])),
-    // ULDC
-    (0xabb, Rule::Plain([0, 0, 0, 0])),
-    // FCHK
-    (0xb02, Rule::Plain([0, 1, 0, 0])),
-    // I2F
-    (0xb06, Rule::Plain([1, 0, 0, 0])),
-    // MUFU
-    (0xb08, Rule::Plain([1, 0, 0, 0])),
-    // BAR
-    (0xb1d, Rule::Plain([0, 0, 0, 0])),
-    // TLD
-    (0xb66, Rule::Plain([1, 1, 0, 0])),
-    // LDC
-    (0xb82, Rule::Load { address: 1 }),
-    // SULD
-    (0xb99, Rule::Plain([1, 2, 0, 0])),
-    // SUST
-    (0xb9d, Rule::Plain([0, 2, 1, 0])),
-    // MOV
-    (0xc02, Rule::DoubledBy(80, [1, 0, 0, 0])),
-    // SEL
-    (0xc07, Rule::Plain([1, 1, 0, 0])),
-    // FSETP
-    (0xc0b, Rule::Plain([0, 1, 0, 0])),
-    // ISETP
-    (0xc0c, Rule::DoubledBy(80, [0, 1, 0, 0])),
-    // IADD3
-    (0xc10, Rule::Plain([1, 1, 0, 1])),
-    // LEA
-    (0xc11, Rule::Plain([1, 1, 0, 1])),
-    // LOP3
-    (0xc12, Rule::Plain([1, 1, 0, 0])),
-    // FMUL
-    (0xc20, Rule::Plain([1, 1, 0, 0])),
-    // FFMA
-    (0xc23, Rule::Plain([1, 1, 0, 1])),
-    // IMAD
-    (0xc24, Rule::Plain([1, 1, 0, 1])),
-    // IMAD
-    (0xc25, Rule::Plain([2, 1, 0, 0])),
-    // DMUL
-    (0xc28, Rule::Plain([2, 2, 0, 0])),
-    // DFMA
-    (0xc2b, Rule::Plain([2, 2, 0, 2])),
-    // IADD
-    (0xc35, Rule::AddOrHalfFma([1, 1, 0, 0])),
-    // VIADD
-    (0xc36, Rule::Plain([1, 1, 0, 0])),
-    // I2FP
-    (0xc45, Rule::Plain([1, 0, 0, 0])),
-    // VIMNMX
-    (0xc48, Rule::Plain([1, 1, 0, 0])),
-    // UMOV
-    (0xc82, Rule::Plain([0, 0, 0, 0])),
-    // FLO
-    (0xd00, Rule::Plain([1, 0, 0, 0])),
-    // I2F
-    (0xd06, Rule::Plain([1, 0, 0, 0])),
-    // MUFU
-    (0xd08, Rule::Plain([1, 0, 0, 0])),
-    // POPC
-    (0xd09, Rule::Plain([1, 0, 0, 0])),
-    // I2F
-    (0xd12, Rule::Plain([2, 0, 0, 0])),
-    // SEL
-    (0xe07, Rule::Plain([2, 2, 0, 0])),
+    (0x020, Rule::Operands([1, 1, 1, 0])),
     // FADD
-    (0xe21, Rule::Plain([1, 1, 0, 1])),
+    (0x021, Rule::Operands([1, 1, 1, 0])),
+    // FSWZADD
+    (0x022, Rule::Operands([1, 1, 0, 1])),
+    // FFMA
+    (0x023, Rule::Operands([1, 1, 1, 1])),
     // IMAD
-    (0xe24, Rule::Plain([1, 1, 0, 1])),
+    (0x024, Rule::Operands([1, 1, 1, 1])),
+    // IMAD.WIDE
+    (0x025, Rule::Operands([2, 1, 1, 2])),
+    // IDP
+    (0x026, Rule::Operands([1, 1, 1, 1])),
+    // IMAD.HI
+    (0x027, Rule::Operands([1, 1, 1, 2])),
+    // DMUL
+    (0x028, Rule::Operands([2, 2, 2, 0])),
     // DADD
-    (0xe29, Rule::Plain([2, 2, 0, 0])),
+    (0x029, Rule::Operands([2, 2, 0, 2])),
     // DSETP
-    (0xe2a, Rule::Plain([0, 2, 0, 0])),
+    (0x02a, Rule::Operands([0, 2, 2, 0])),
     // DFMA
-    (0xe2b, Rule::Plain([2, 2, 0, 2])),
+    (0x02b, Rule::Operands([2, 2, 2, 2])),
+    // PREEXIT
+    (0x02d, Rule::Operands([0, 0, 0, 0])),
+    // ACQBULK
+    (0x02e, Rule::Operands([0, 0, 0, 0])),
+    // ELECT
+    (0x02f, Rule::Operands([0, 0, 0, 0])),
+    // HADD2
+    (0x030, Rule::Operands([1, 1, 1, 0])),
+    // HFMA2
+    (0x031, Rule::Operands([1, 1, 1, 1])),
+    // HMUL2
+    (0x032, Rule::Operands([1, 1, 1, 0])),
+    // HSET2
+    (0x033, Rule::Operands([1, 1, 1, 0])),
+    // HSETP2
+    (0x034, Rule::Operands([0, 1, 1, 0])),
+    // IADD, or HFMA2.MMA before sm_100
+    (0x035, Rule::AddOrHalfFma),
+    // VIADD
+    (0x036, Rule::Operands([1, 1, 1, 0])),
+    // IMMA
+    (0x037, Rule::IntegerMatrix),
+    // I2I
+    (0x038, Rule::Operands([1, 0, 1, 0])),
+    // I2IP
+    (0x039, Rule::Operands([1, 1, 1, 1])),
+    // MOVM
+    (0x03a, Rule::MoveMatrix),
+    // LDSM
+    (0x03b, Rule::LoadMatrix),
+    // HMMA
+    (0x03c, Rule::HalfMatrix),
+    // BMMA
+    (0x03d, Rule::BitMatrix),
+    // F2FP
+    (0x03e, Rule::PackFloats),
+    // DMMA
+    (0x03f, Rule::DoubleMatrix),
+    // HMNMX2
+    (0x040, Rule::Operands([1, 1, 1, 0])),
+    // STSM
+    (0x044, Rule::StoreMatrix),
+    // I2FP
+    (0x045, Rule::Operands([1, 0, 1, 0])),
+    // VIADDMNMX
+    (0x046, Rule::Operands([1, 1, 1, 1])),
+    // VIMNMX
+    (0x048, Rule::Operands([1, 1, 1, 0])),
+    // FFMA2
+    (0x049, Rule::PairOfFloats([2, 2, 2, 2])),
+    // FMUL2, or UVIMNMX
+    (0x04a, Rule::PairOfFloats([2, 2, 2, 0])),
+    // FADD2
+    (0x04b, Rule::PairOfFloats([2, 2, 2, 0])),
+    // UFADD
+    (0x054, Rule::Operands([0, 0, 0, 0])),
+    // UFFMA
+    (0x055, Rule::Operands([0, 0, 0, 0])),
+    // UFMUL
+    (0x056, Rule::Operands([0, 0, 0, 0])),
+    // UF2I
+    (0x05c, Rule::Operands([0, 0, 0, 0])),
+    // UI2FP
+    (0x05e, Rule::Operands([0, 0, 0, 0])),
+    // FMNMX3
+    (0x076, Rule::Operands([1, 1, 1, 1])),
+    // QMMA
+    (0x07a, Rule::ByteFloatMatrix),
+    // R2UR
+    (0x0ca, Rule::Operands([0, 1, 0, 0])),
+    // CS2UR
+    (0x0cb, Rule::Operands([0, 0, 0, 0])),
+    // CREDUX
+    (0x0cc, Rule::Operands([0, 1, 0, 0])),
+    // FLO
+    (0x100, Rule::Operands([1, 0, 1, 0])),
+    // BREV
+    (0x101, Rule::Operands([1, 0, 1, 0])),
+    // FCHK
+    (0x102, Rule::Operands([0, 1, 1, 0])),
+    // F2F
+    (0x104, Rule::Operands([1, 0, 1, 0])),
+    // F2I
+    (0x105, Rule::Operands([1, 0, 1, 0])),
+    // I2F
+    (0x106, Rule::Operands([1, 0, 1, 0])),
+    // FRND
+    (0x107, Rule::Operands([1, 0, 1, 0])),
+    // MUFU
+    (0x108, Rule::Operands([1, 0, 1, 0])),
+    // POPC
+    (0x109, Rule::Operands([1, 0, 1, 0])),
+    // F2F
+    (0x110, Rule::Conversion),
+    // F2I
+    (0x111, Rule::Conversion),
+    // I2F
+    (0x112, Rule::Conversion),
+    // FRND
+    (0x113, Rule::Conversion),
+    // NOP
+    (0x118, Rule::Operands([0, 0, 0, 0])),
+    // S2R
+    (0x119, Rule::Operands([1, 0, 0, 0])),
+    // DEPBAR
+    (0x11a, Rule::Operands([0, 0, 0, 0])),
+    // ENDCOLLECTIVE
+    (0x11b, Rule::Operands([0, 0, 0, 0])),
+    // B2R
+    (0x11c, Rule::Operands([1, 0, 0, 0])),
+    // BAR
+    (0x11d, Rule::Barrier),
+    // BSYNC
+    (0x141, Rule::Operands([0, 0, 0, 0])),
+    // BREAK
+    (0x142, Rule::Operands([0, 0, 0, 0])),
+    // CALL.ABS
+    (0x143, Rule::Call),
+    // CALL.REL
+    (0x144, Rule::Call),
+    // BSSY
+    (0x145, Rule::Operands([0, 0, 0, 0])),
+    // YIELD
+    (0x146, Rule::Operands([0, 0, 0, 0])),
+    // BRA
+    (0x147, Rule::Operands([0, 0, 0, 0])),
+    // WARPSYNC
+    (0x148, Rule::WarpSync),
+    // BRX
+    (0x149, Rule::Operands([0, 2, 0, 0])),
+    // EXIT
+    (0x14d, Rule::Operands([0, 0, 0, 0])),
+    // LEPC
+    (0x14e, Rule::Operands([2, 0, 0, 0])),
+    // RET
+    (0x150, Rule::Operands([0, 2, 0, 0])),
+    // BMOV
+    (0x155, Rule::OfRegisters([1, 0, 0, 0])),
+    // BMOV
+    (0x156, Rule::OfRegisters([0, 0, 1, 0])),
+    // BRXU
+    (0x158, Rule::Operands([0, 0, 0, 0])),
+    // BPT
+    (0x15c, Rule::Operands([0, 0, 0, 0])),
+    // NANOSLEEP
+    (0x15d, Rule::Operands([0, 0, 1, 0])),
+    // TEX
+    (0x160, Rule::Texture(Texture::Sample)),
+    // TEX
+    (0x161, Rule::Texture(Texture::Sample)),
+    // TLD4
+    (0x163, Rule::Texture(Texture::Gather)),
     // TLD
-    (0xf66, Rule::Plain([1, 1, 0, 0])),
+    (0x166, Rule::Texture(Texture::Sample)),
+    // TXD
+    (0x16c, Rule::Texture(Texture::Gradient)),
+    // LDG.256
+    (0x17e, Rule::WideLoad),
+    // STG.256
+    (0x17f, Rule::WideStore),
+    // LD
+    (0x180, Rule::Load(Space::Generic)),
+    // LDG
+    (0x181, Rule::Load(Space::Generic)),
+    // LDC
+    (0x182, Rule::Load(Space::Own)),
+    // LDL
+    (0x183, Rule::Load(Space::Own)),
+    // LDS
+    (0x184, Rule::Load(Space::Own)),
+    // ST
+    (0x185, Rule::Store(Space::Generic)),
+    // STG
+    (0x186, Rule::Store(Space::Generic)),
+    // STL
+    (0x187, Rule::Store(Space::Own)),
+    // STS
+    (0x188, Rule::Store(Space::Own)),
     // SHFL
-    (0xf89, Rule::Plain([1, 1, 0, 0])),
+    (0x189, Rule::Shuffle),
+    // ATOM
+    (0x18a, Rule::Atomic(Space::Generic)),
+    // ATOM.CAS
+    (0x18b, Rule::CompareAndSwap(Space::Generic)),
     // ATOMS
-    (0xf8c, Rule::Plain([0, 1, 0, 0])),
+    (0x18c, Rule::Atomic(Space::Own)),
+    // ATOMS.CAS
+    (0x18d, Rule::CompareAndSwap(Space::Own)),
+    // RED
+    (0x18e, Rule::Reduction),
+    // CCTL
+    (0x18f, Rule::CacheControl),
+    // MEMBAR
+    (0x192, Rule::Operands([0, 0, 0, 0])),
     // SULD
-    (0xf99, Rule::Plain([1, 2, 0, 0])),
+    (0x199, Rule::SurfaceLoad),
     // SUST
-    (0xf9d, Rule::Plain([0, 2, 1, 0])),
+    (0x19d, Rule::SurfaceStore),
+    // MATCH
+    (0x1a1, Rule::Match),
+    // ATOM
+    (0x1a2, Rule::AtomicFloat),
+    // ATOMG
+    (0x1a3, Rule::AtomicFloat),
+    // REDG
+    (0x1a6, Rule::ReductionOfFloats),
+    // SYNCS
+    (0x1a7, Rule::SharedBarrier),
+    // ATOMG
+    (0x1a8, Rule::Atomic(Space::Generic)),
+    // ATOMG.CAS
+    (0x1a9, Rule::CompareAndSwap(Space::Generic)),
+    // QSPC
+    (0x1aa, Rule::Operands([1, 2, 0, 0])),
+    // ERRBAR
+    (0x1ab, Rule::Operands([0, 0, 0, 0])),
+    // LDCU
+    (0x1ac, Rule::Operands([0, 0, 0, 0])),
     // LDGSTS
-    (0xfae, Rule::CopyToShared),
+    (0x1ae, Rule::CopyToShared),
+    // LDGDEPBAR
+    (0x1af, Rule::Operands([0, 0, 0, 0])),
+    // ARRIVES
+    (0x1b0, Rule::Operands([0, 1, 0, 0])),
+    // SYNCS
+    (0x1b2, Rule::Operands([0, 0, 0, 0])),
+    // UTMALDG
+    (0x1b4, Rule::Operands([0, 0, 0, 0])),
+    // UTMASTG
+    (0x1b5, Rule::Operands([0, 0, 0, 0])),
+    // UTMACMDFLUSH
+    (0x1b7, Rule::Operands([0, 0, 0, 0])),
+    // UBLKCP
+    (0x1ba, Rule::Operands([0, 0, 0, 0])),
+    // UBLKRED
+    (0x1bb, Rule::Operands([0, 0, 0, 0])),
+    // STAS
+    (0x1bd, Rule::StoreAsync),
+    // R2UR
+    (0x1c2, Rule::Operands([0, 1, 0, 0])),
+    // S2UR
+    (0x1c3, Rule::Operands([0, 0, 0, 0])),
+    // REDUX
+    (0x1c4, Rule::Operands([0, 1, 0, 0])),
+    // WARPGROUP
+    (0x1c5, Rule::Operands([0, 0, 0, 0])),
+    // FENCE
+    (0x1c6, Rule::Operands([0, 0, 0, 0])),
+    // UCGABAR
+    (0x1c7, Rule::Operands([0, 0, 0, 0])),
+    // UTCATOMSWS
+    (0x1e3, Rule::Operands([0, 0, 0, 0])),
+    // UTCCP
+    (0x1e7, Rule::Operands([0, 0, 0, 0])),
+    // UTCBAR
+    (0x1e9, Rule::Operands([0, 0, 0, 0])),
+    // UTCHMMA
+    (0x1ea, Rule::Operands([0, 0, 0, 0])),
+    // STTM
+    (0x1ed, Rule::StoreTensor),
+    // LDTM
+    (0x1ee, Rule::LoadTensor),
+    // HGMMA
+    (0x1f0, Rule::WarpGroupMatrix),
+    // IGMMA
+    (0x1f1, Rule::WarpGroupMatrix),
 ];
