@@ -367,15 +367,20 @@ fn share(group: &SpillGroup) -> String {
     }
 }
 
-/// What is live at the peak, if the PTX shows as much pressure as the limit.
+/// What is live at the peak, if that is about as much as the limit.
 fn held(peak: &Peak, frame: &KernelFrame) -> Option<String> {
     let limit = u64::from(frame.limit.as_ref()?.registers);
     let told: Vec<&Holder> = peak.holders.iter().filter(|holder| holder.registers >= MINOR_HOLDER).collect();
-    if peak.registers < limit * 3 / 4 || told.is_empty() {
+    let all = peak.registers + peak.spilled;
+    if all < limit * 3 / 4 || told.is_empty() {
         return None;
     }
     let shown: Vec<String> = told.iter().take(SHOWN_HOLDERS).map(|holder| holder_text(holder)).collect();
-    Some(format!("live at the peak, by the PTX: {}", shown.join(", ")))
+    let spilled = match peak.spilled {
+        0 => String::new(),
+        spilled => format!(", {spilled} of them spilled"),
+    };
+    Some(format!("live at the peak: {}; {all} in all{spilled}", shown.join(", ")))
 }
 
 /// `` 40 registers of `acc` (since line 3) ``, `` 40 loads of `m` hoisted out of the loop at line 5 ``

@@ -91,5 +91,6 @@ fn live_trials(crates: &[TestCrate]) -> Vec<Trial> {
     trials.push(Trial::test("live/occupancy", || occupancy::compare_with_cuda().map_err(Into::into)));
     trials.push(Trial::test("live/launch_bounds", || occupancy::compare_with_ptxas().map_err(Into::into)));
     trials.push(Trial::test("live/nvdisasm", || live::compare_with_nvdisasm().map_err(Into::into)));
+    trials.push(Trial::test("live/live_ranges", || live::compare_live_ranges().map_err(Into::into)));
     trials
 }

@@ -11,11 +11,11 @@ use cargo_lmem::cli::MessageFormat;
 use cargo_lmem::compile::{Failure, Target};
 use cargo_lmem::verify::{Comparer, Measured, Overlay, OverlaySource};
 use cuda_toolkit::Component;
-use lmem_unit::TranslationUnit;
+use lmem_unit::{Artifacts, TranslationUnit};
 
 use super::crates::TestCrate;
 use super::record::Given;
-use super::{Problem, all, crates, disassembly, record, recorded, run};
+use super::{Problem, all, crates, disassembly, live_ranges, record, recorded, run};
 
 /// Compiles in the crate's own folder; the report must equal the expected one, or the one that the record gives.
 ///
@@ -140,21 +140,43 @@ impl ArtifactSource for Judge<'_> {
 
 /// Compares every local access, spill mark, and line of every recorded cubin.
 pub fn compare_with_nvdisasm() -> Result<(), Problem> {
+    let mut compared = 0;
+    let outcome = for_each_record(|nvdisasm, artifacts| {
+        compared += disassembly::compare(nvdisasm, artifacts)?;
+        Ok(())
+    });
+    eprintln!("compared {compared} local accesses with nvdisasm");
+    outcome
+}
+
+/// Compares the registers of every instruction of every recorded cubin, and the live ranges.
+pub fn compare_live_ranges() -> Result<(), Problem> {
+    let mut tally = live_ranges::Tally::default();
+    let outcome = for_each_record(|nvdisasm, artifacts| {
+        tally.add(live_ranges::compare(nvdisasm, artifacts)?);
+        Ok(())
+    });
+    eprintln!(
+        "compared live registers at {} instructions with nvdisasm; its listing contradicts itself at {}, and {} cubins have none",
+        tally.instructions, tally.contradicted, tally.unlisted
+    );
+    outcome
+}
+
+/// Gives each recorded cubin, with the disassembler.
+fn for_each_record(mut compare: impl FnMut(&Path, &Artifacts) -> Result<(), Problem>) -> Result<(), Problem> {
     let cancel = AtomicBool::new(false);
     let toolkit = record::real_toolkit(crates::VERSION, &cancel)?;
     let folder = cuda_toolkit::component(&toolkit, Component::Nvdisasm, false, true, &cancel);
     let nvdisasm = folder.map_err(|error| error.to_string())?.join("bin/nvdisasm");
     let mut problems = Vec::new();
-    let mut compared = 0;
     for test_crate in crates::all() {
         for given in &recorded::usual(&test_crate)?.given {
             let name = format!("{}/{} for {}", test_crate.name, given.unit.name, given.artifacts.architecture);
-            match disassembly::compare(&nvdisasm, &given.artifacts) {
-                Ok(count) => compared += count,
-                Err(problem) => problems.push(format!("{name}:\n{problem}")),
+            if let Err(problem) = compare(&nvdisasm, &given.artifacts) {
+                problems.push(format!("{name}:\n{problem}"));
             }
         }
     }
-    eprintln!("compared {compared} local accesses with nvdisasm");
     all(problems)
 }

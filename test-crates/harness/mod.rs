@@ -7,6 +7,7 @@ pub mod crates;
 pub mod disassembly;
 pub mod examples;
 pub mod live;
+pub mod live_ranges;
 pub mod machine_code;
 pub mod marks;
 pub mod memo;

@@ -1,27 +1,28 @@
-//! What holds registers where register pressure peaks, as far as the PTX tells: variables, and loads that the compiler
-//! moved out of a loop. The machine code is scheduled anew, so the numbers are those of the PTX.
+//! What holds registers where the machine code needs most: variables, and loads that the compiler moved out of a loop. The machine
+//! code tells which instructions computed what is live there, its line table of which instruction of the PTX each is a part.
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use cuda_syntax::tree::{Declaration, DeclarationKind, Mention};
 use cuda_syntax::{SyntaxTree, SyntaxTrees, types};
 use lmem_base::source::Span;
 use nv_code::dataflow::Flow;
-use nv_code::{PtxFunction, PtxModule};
-use ptx_syntax::{AddressBase, Block, Graph, Loop, Loops, Modifier, Opcode, Operand, Reg};
+use nv_code::{PtxFunction, RegisterPressure, UnitFacts};
+use ptx_syntax::{AddressBase, Block, Graph, Loop, Loops, Modifier, Opcode, Operand};
 
 use crate::live_values::{REGISTER_BYTES, Values};
-use crate::liveness::definitions;
-use crate::place::{Place, innermost};
+use crate::place::{Place, innermost, places_of_lines, ptx_instruction, ptx_places};
 
 /// The peak of register pressure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peak {
-    /// The statement, in PTX order.
+    /// The statement.
     pub span: Option<Span>,
-    /// Machine registers that the live values need.
+    /// Registers that are live there.
     pub registers: u64,
+    /// Registers that the values in spill slots would need.
+    pub spilled: u64,
     /// The largest holder first; values that belong to no variable are left out.
     pub holders: Vec<Holder>,
 }
@@ -46,60 +47,52 @@ type Key = (Option<String>, Option<Span>, Option<Span>);
 /// Machine registers of the largest scalar.
 const SCALAR_REGISTERS: u64 = 2;
 
-/// Limit on registers that a value is copied from.
+/// Limit on instructions that a value is copied from.
 const MAX_COPIES: usize = 64;
 
-/// The instructions that compute a register's values: of a copy, those of the register that it copies. A constant comes
-/// from nowhere, and the line of a copy is that of the code before it.
-fn computed(register: Reg, function: &PtxFunction, definitions: &[Vec<usize>]) -> Vec<usize> {
-    let mut found = Vec::new();
-    let mut seen = BTreeSet::from([register]);
-    let mut open = vec![register];
-    while let Some(register) = open.pop().filter(|_| seen.len() < MAX_COPIES) {
-        for at in definitions.get(register.index()).into_iter().flatten() {
-            let instruction = &function.instructions[*at];
-            let is_one = matches!(instruction.operands.first(), Some(Operand::Reg(_)));
-            match (instruction.opcode(), instruction.operands.get(1)) {
-                (Opcode::Mov, Some(Operand::Reg(from))) if is_one => open.extend(seen.insert(*from).then_some(*from)),
-                (Opcode::Mov, Some(Operand::Imm(_) | Operand::Single(_) | Operand::Double(_))) => {}
-                _ => found.push(*at),
+/// By register, the instructions that write it.
+fn definitions(function: &PtxFunction) -> Vec<Vec<usize>> {
+    let mut definitions: Vec<Vec<usize>> = vec![Vec::new(); function.registers.len()];
+    for (at, instruction) in function.instructions.iter().enumerate() {
+        instruction.for_each_def(&mut |register| {
+            if let Some(known) = definitions.get_mut(register.index()) {
+                known.push(at);
             }
-        }
+        });
     }
-    found.sort_unstable();
-    found
+    definitions
 }
 
-/// The peak of a function; `None` if nothing is alive.
-pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, trees: &SyntaxTrees<'_>) -> Option<Peak> {
-    let (at, live) = values.live_at_peak()?;
-    let first_place = |at: usize| {
-        let location = function.instructions.get(at)?.location;
-        innermost(trees, module, function, location)
-    };
-    let graph = Graph::new(function);
-    let code = Code { function, values, loops: Loops::new(&graph, &graph.dominators()), graph, flow: OnceCell::new() };
-    let definitions = definitions(function);
+/// The peak of a kernel, by what computed the values that are live there.
+pub fn peak(pressure: &RegisterPressure, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Peak {
+    let module = &unit.ptx;
+    let mut functions: HashMap<&str, Code<'_>> = HashMap::new();
     let mut holders: BTreeMap<Key, Holder> = BTreeMap::new();
     let mut rooms: BTreeMap<Key, u64> = BTreeMap::new();
-    for (register, weight) in &live {
-        let own = computed(*register, function, &definitions);
-        let hoisted = || match own.as_slice() {
-            [only] => code.hoisted(*register, *only, &first_place, trees),
+    for value in &pressure.values {
+        let instructions = value.definitions.iter().filter_map(|definition| ptx_instruction(definition.ptx_line, unit));
+        let instructions: Vec<(&PtxFunction, usize)> = instructions.collect();
+        let Some((function, _)) = instructions.first() else { continue };
+        let code = functions.entry(&function.name).or_insert_with(|| Code::new(function));
+        let is_here = |(other, _): &&(&PtxFunction, usize)| other.name == function.name;
+        let own: BTreeSet<usize> = instructions.iter().filter(is_here).flat_map(|(_, at)| code.computed(*at)).collect();
+        let own: Vec<usize> = own.into_iter().collect();
+        let place_of = |at: usize| innermost(trees, module, function, function.instructions.get(at)?.location);
+        let hoisted = match own.as_slice() {
+            [only] => code.hoisted(*only, &place_of, trees).map(|(name, header)| ((name, None, Some(header)), None)),
             _ => None,
         };
         let variable = || {
             own.iter().find_map(|at| {
-                let (place, declaration) = values.variable(*at, module, trees)?;
+                let (place, declaration) = code.values.variable(*at, module, trees)?;
                 let span = place.tree(trees).span(declaration.range.0..declaration.range.1);
                 let room = room(&declaration, place.tree(trees));
                 Some(((Some(declaration.name), span, None), room))
             })
         };
-        let hoisted = || hoisted().map(|(name, header)| ((name, None, Some(header)), None));
-        let Some((key, room)) = hoisted().or_else(variable) else { continue };
+        let Some((key, room)) = hoisted.or_else(variable) else { continue };
         rooms.extend(room.map(|room| (key.clone(), room)));
-        let since = own.first().and_then(|at| first_place(*at)?.span(trees));
+        let since = own.first().and_then(|at| place_of(*at)?.span(trees));
         let holder = holders.entry(key.clone()).or_insert(Holder {
             name: key.0,
             registers: 0,
@@ -107,9 +100,9 @@ pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, tre
             since: None,
             hoisted_from: key.2,
         });
-        holder.registers += weight.unsigned_abs();
+        holder.registers += u64::from(value.registers);
         holder.values += 1;
-        // Live values are visited in the order of their registers, not of the text.
+        // Live values are visited in the order of the machine code, not of the text.
         let is_earlier = |known: &Span, new: &Span| known.file.path == new.file.path && new.start < known.start;
         match (&holder.since, since) {
             (Some(known), Some(new)) if is_earlier(known, &new) => holder.since = Some(new),
@@ -117,7 +110,10 @@ pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, tre
             _ => {}
         }
     }
-    let span = first_place(at).and_then(|place| place.span(trees));
+    let span = match ptx_places(pressure.at.ptx_line, unit, trees) {
+        Some(place) => place.span(trees),
+        None => places_of_lines(trees, &pressure.at.source).first().and_then(|place| place.span(trees)),
+    };
     let is_later =
         |since: &Span| span.as_ref().is_some_and(|peak| peak.file.path == since.file.path && peak.start <= since.start);
     for (key, room) in rooms {
@@ -136,8 +132,7 @@ pub fn peak(values: &Values<'_>, function: &PtxFunction, module: &PtxModule, tre
     // Without a name and a place there is nothing to tell.
     holders.retain(|holder| holder.name.is_some() || holder.since.is_some() || holder.hoisted_from.is_some());
     holders.sort_by_key(|holder| std::cmp::Reverse(holder.registers));
-    let registers = live.iter().map(|(_, weight)| weight.unsigned_abs()).sum();
-    Some(Peak { span, registers, holders })
+    Peak { span, registers: u64::from(pressure.registers), spilled: u64::from(pressure.spilled), holders }
 }
 
 /// The machine registers that one instance of a variable takes; `None` if that is not known, or if an unrolled loop may
@@ -154,18 +149,52 @@ fn room(declaration: &Declaration, tree: &SyntaxTree) -> Option<u64> {
 
 struct Code<'a> {
     function: &'a PtxFunction,
-    values: &'a Values<'a>,
+    values: Values<'a>,
+    definitions: Vec<Vec<usize>>,
     graph: Graph,
     loops: Loops,
     flow: OnceCell<Flow<'a>>,
 }
 
-impl Code<'_> {
+impl<'a> Code<'a> {
+    fn new(function: &'a PtxFunction) -> Self {
+        let graph = Graph::new(function);
+        Self {
+            function,
+            values: Values::new(function),
+            definitions: definitions(function),
+            loops: Loops::new(&graph, &graph.dominators()),
+            graph,
+            flow: OnceCell::new(),
+        }
+    }
+
+    /// The instructions that compute the value of one: of a copy, those of the register that it copies. A constant comes
+    /// from nowhere, and the line of a copy is that of the code before it.
+    fn computed(&self, at: usize) -> Vec<usize> {
+        let mut found = Vec::new();
+        let mut seen = BTreeSet::from([at]);
+        let mut open = vec![at];
+        while let Some(at) = open.pop().filter(|_| seen.len() < MAX_COPIES) {
+            let instruction = &self.function.instructions[at];
+            let is_one = matches!(instruction.operands.first(), Some(Operand::Reg(_)));
+            match (instruction.opcode(), instruction.operands.get(1)) {
+                (Opcode::Mov, Some(Operand::Reg(from))) if is_one => {
+                    let from = self.definitions.get(from.index()).into_iter().flatten();
+                    open.extend(from.filter(|at| seen.insert(**at)));
+                }
+                (Opcode::Mov, Some(Operand::Imm(_) | Operand::Single(_) | Operand::Double(_))) => {}
+                _ => found.push(at),
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
     /// For a load whose statement is in a source loop and whose code is before that loop: what it reads, and the
     /// header of the loop.
     fn hoisted(
         &self,
-        register: Reg,
         at: usize,
         place_of: &dyn Fn(usize) -> Option<Place>,
         trees: &SyntaxTrees<'_>,
@@ -187,7 +216,9 @@ impl Code<'_> {
                 tree.span(own.range.clone())
             })
         };
-        let uses = self.values.uses_of_register(register).iter().filter_map(|at| self.graph.block_of(*at));
+        let results = instruction.defs();
+        let uses = results.iter().flat_map(|register| self.values.uses_of_register(*register));
+        let uses = uses.filter_map(|at| self.graph.block_of(*at));
         let header = uses.flat_map(|used| self.left(block, used)).find_map(header_of)?;
         let region = tree.region(place.offset)?;
         let is_read = |mention: &&Mention| {
@@ -223,6 +254,7 @@ impl Code<'_> {
 #[cfg(test)]
 mod tests {
     use cuda_syntax::Example;
+    use nv_code::PtxModule;
 
     use super::*;
 
@@ -248,7 +280,8 @@ mod tests {
         )
         .unwrap();
         let function = &module.functions[0];
-        let register = function.register_named("%f1").unwrap();
-        assert_eq!(computed(register, function, &definitions(function)), [1]);
+        let code = Code::new(function);
+        let computed: Vec<Vec<usize>> = (0..3).map(|at| code.computed(at)).collect();
+        assert_eq!(computed, [vec![], vec![1], vec![1]]);
     }
 }

@@ -15,7 +15,6 @@ mod escape;
 mod frame;
 mod holders;
 mod live_values;
-mod liveness;
 mod merged;
 mod object;
 mod objects;

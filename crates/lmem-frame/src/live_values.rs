@@ -1,4 +1,4 @@
-//! Live values in registers: the source variable of a value, and the peak of register pressure.
+//! Values in registers: the source variable of a value.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -9,9 +9,8 @@ use cuda_syntax::tree::{Declaration, DeclarationKind, Mention, Passed};
 use cuda_syntax::{SyntaxTrees, types};
 use nv_code::dataflow::{ByRegister, uses};
 use nv_code::{AccessKind, PtxFunction, PtxModule};
-use ptx_syntax::{AddressBase, Instruction, Opcode, Reg, Type};
+use ptx_syntax::{AddressBase, Instruction, Opcode, Reg};
 
-use crate::liveness::Liveness;
 use crate::place::{Place, innermost, places};
 use crate::symbolize::resolve::{Known, Wanted, resolve};
 
@@ -202,39 +201,10 @@ impl<'a> Values<'a> {
     pub fn uses_of_register(&self, register: Reg) -> &[usize] {
         self.uses.of(register)
     }
-
-    /// The instruction at the peak of register pressure, and the registers that are live there, with the machine
-    /// registers that they need. The machine code is scheduled anew, so both are approximate.
-    pub fn live_at_peak(&self) -> Option<(usize, Vec<(Reg, i64)>)> {
-        let weight = |register: Reg| self.machine_registers(register);
-        let (peak, live) = Liveness::new(self.function, &self.uses).peak(&weight)?;
-        let live = live.into_iter().map(|register| (register, weight(register)));
-        Some((peak, live.filter(|(_, weight)| *weight > 0).collect()))
-    }
-
-    /// Number of machine registers for a PTX register, by type.
-    fn machine_registers(&self, register: Reg) -> i64 {
-        let register = self.function.register(register);
-        match register.ty {
-            Some(Type::Pred) => 0,
-            Some(ty) => i64::from(ty.bytes()).div_euclid(4).max(1),
-            None => registers_of(&register.name),
-        }
-    }
 }
 
 fn is_address(instruction: &Instruction, register: Reg) -> bool {
     instruction.address().is_some_and(|address| address.base == AddressBase::Reg(register))
-}
-
-/// Number of machine registers for an undeclared PTX register, by its name.
-fn registers_of(register: &str) -> i64 {
-    match register.trim_end_matches(|c: char| c.is_ascii_digit()) {
-        "%p" => 0,
-        "%rd" | "%fd" | "%d" => 2,
-        "%rq" => 4,
-        _ => 1,
-    }
 }
 
 /// Whether an instruction's result can be the variable or one of its elements.
@@ -290,6 +260,5 @@ mod tests {
     #[test]
     fn results_fit_variables_of_their_size() {
         assert_eq!((type_bytes("f32"), type_bytes("bf16x2"), type_bytes("rn")), (Some(4), Some(4), None));
-        assert_eq!((registers_of("%rd12"), registers_of("%p1"), registers_of("%f3")), (2, 0, 1));
     }
 }

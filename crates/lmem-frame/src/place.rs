@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cuda_syntax::{SyntaxTrees, TreeId};
 use lmem_base::chain::Chain;
-use nv_code::{Location, PtxFunction, PtxModule, SourceLine, SourceLines};
+use nv_code::{Location, PtxFunction, PtxModule, SourceLine, SourceLines, UnitFacts};
 
 pub use cuda_syntax::tree::{Place, Places};
 
@@ -115,6 +115,18 @@ pub fn places_of_lines(trees: &SyntaxTrees<'_>, lines: &SourceLines) -> Places {
         Some(Place { tree, line, offset, function: None, callee: None })
     };
     lines.iter().filter_map(place).collect()
+}
+
+/// The innermost place of an instruction that is a part of the PTX's at a line.
+pub fn ptx_places(line: Option<u32>, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Option<Place> {
+    let (function, index) = ptx_instruction(line, unit)?;
+    innermost(trees, &unit.ptx, function, function.instructions[index].location)
+}
+
+/// The instruction of the PTX at a line.
+pub fn ptx_instruction(line: Option<u32>, unit: &UnitFacts) -> Option<(&PtxFunction, usize)> {
+    let function = unit.ptx.function_at(line?)?;
+    Some((function, function.instruction_at(line?)?))
 }
 
 #[cfg(test)]

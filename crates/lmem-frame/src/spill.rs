@@ -11,7 +11,7 @@ use nv_code::{AccessKind, KernelFacts, LocalAccess, PtxFunction, UnitFacts};
 use super::holders::{Peak, peak};
 use super::live_values::Values;
 use super::objects::is_spill;
-use crate::place::{Place, Places, innermost, places_of_lines};
+use crate::place::{Places, places_of_lines, ptx_instruction, ptx_places};
 use crate::symbolize::blame::source_loop;
 use crate::symbolize::resolve::front_end;
 
@@ -31,7 +31,7 @@ pub struct Spills {
     pub loop_depth: u32,
     /// The source of that loop, if known.
     pub loop_span: Option<Span>,
-    /// The peak of register pressure, in PTX order.
+    /// The peak of register pressure.
     pub peak: Option<Peak>,
 }
 
@@ -106,10 +106,8 @@ pub fn spills(kernel: &KernelFacts, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -
             source_loop(&access_places(access, unit, trees), &access.loop_lines, Some(access.loop_depth), trees)?;
         tree.span(found.range)
     });
-    let peaking =
-        unit.ptx.function(&kernel.name).and_then(|function| peak(&Values::new(function), function, &unit.ptx, trees));
     Some(Spills {
-        peak: peaking,
+        peak: kernel.pressure.as_ref().map(|pressure| peak(pressure, unit, trees)),
         stores: count(AccessKind::Store),
         loads: count(AccessKind::Load),
         gap_bytes: gap_bytes(&slots(&spilled)),
@@ -270,16 +268,6 @@ fn value<'u>(
 fn access_places(access: &LocalAccess, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Places {
     let innermost = ptx_places(access.ptx_line, unit, trees);
     innermost.map_or_else(|| places_of_lines(trees, &access.source), |place| Chain::new(place, Places::default()))
-}
-
-fn ptx_places(line: Option<u32>, unit: &UnitFacts, trees: &SyntaxTrees<'_>) -> Option<Place> {
-    let (function, index) = ptx_instruction(line, unit)?;
-    innermost(trees, &unit.ptx, function, function.instructions[index].location)
-}
-
-fn ptx_instruction(line: Option<u32>, unit: &UnitFacts) -> Option<(&PtxFunction, usize)> {
-    let function = unit.ptx.function_at(line?)?;
-    Some((function, function.instruction_at(line?)?))
 }
 
 /// The register limit of a kernel. `flag` is a `-maxrregcount` of the compilation.
