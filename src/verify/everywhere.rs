@@ -48,6 +48,9 @@ impl fmt::Display for Unfit {
             }
             Self::OtherLaunches => "other files that compile this code launch it in their own ways",
             Self::CountsLines => "the code counts its lines",
+            Self::OtherCompilers(word) if word == "static" => {
+                "other compilers may read this header, where the macro before the function may be `constexpr`"
+            }
             Self::OtherCompilers(word) => {
                 return write!(f, "other compilers may read this header, and do not know `{word}`");
             }
