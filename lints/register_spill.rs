@@ -36,7 +36,7 @@
 //! ## Related lints
 //! `missing_launch_bounds`, `shared_spill_available`, `large_array`
 
-use lmem_base::diagnostic::{ResourceUsage, Suggestion};
+use lmem_base::diagnostic::{Label, ResourceUsage, Suggestion};
 use lmem_base::gpu::{Gpu, MAX_REGISTERS, WARP};
 use lmem_base::level::Level;
 use lmem_base::source::Span;
@@ -107,9 +107,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     if rest > 0 {
         finding = finding.note(format!("{} more for values of {}", bytes(rest), plural(others, "other place")));
     }
-    let is_told = |peak: &&Span| finding.labels.iter().all(|label| label.span.start_line() != peak.start_line());
-    let peak = spills.peak.as_ref().and_then(|peak| peak.span.as_ref()).filter(is_told);
-    finding = finding.label(peak, "register pressure peaks here");
+    finding = peak_label(finding, spills.peak.as_ref().and_then(|peak| peak.span.as_ref()));
     if let Some(held) = spills.peak.as_ref().and_then(|peak| held(peak, frame)) {
         finding = finding.note(held);
     }
@@ -367,26 +365,42 @@ fn share(group: &SpillGroup) -> String {
     }
 }
 
+/// Says where register pressure peaks: on a line that has a label, in that.
+fn peak_label(mut finding: Finding, peak: Option<&Span>) -> Finding {
+    let is_there = |label: &Label| {
+        peak.is_some_and(|peak| label.span.file.path == peak.file.path && label.span.start_line() == peak.start_line())
+    };
+    match finding.labels.iter().position(is_there) {
+        Some(index) => {
+            finding.labels[index].text.push_str("; register pressure peaks here");
+            finding
+        }
+        None => finding.label(peak, "register pressure peaks here"),
+    }
+}
+
 /// What is live at the peak, if that is about as much as the limit.
 fn held(peak: &Peak, frame: &KernelFrame) -> Option<String> {
     let limit = u64::from(frame.limit.as_ref()?.registers);
-    let told: Vec<&Holder> = peak.holders.iter().filter(|holder| holder.registers >= MINOR_HOLDER).collect();
+    let told = peak.holders.iter().filter(|holder| holder.registers >= MINOR_HOLDER);
     let all = peak.registers + peak.spilled;
-    if all < limit * 3 / 4 || told.is_empty() {
-        return None;
-    }
-    let shown: Vec<String> = told.iter().take(SHOWN_HOLDERS).map(|holder| holder_text(holder)).collect();
     let spilled = match peak.spilled {
         0 => String::new(),
         spilled => format!(", {spilled} of them spilled"),
     };
-    Some(format!("live at the peak: {}; {all} in all{spilled}", shown.join(", ")))
+    let shown: Vec<String> = told.take(SHOWN_HOLDERS).map(holder_text).collect();
+    let is_enough = all >= limit * 3 / 4;
+    is_enough.then(|| match shown.as_slice() {
+        [] => format!("live at the peak: {}{spilled}", plural(all, "register")),
+        _ => format!("live at the peak: {}; {all} in all{spilled}", shown.join(", ")),
+    })
 }
 
-/// `` 40 registers of `acc` (since line 3) ``, `` 40 loads of `m` hoisted out of the loop at line 5 ``
+/// `` 40 registers of `acc` (since line 3) ``, `` 6 registers of addresses in `u` ``, `` 40 loads of `m` hoisted out of the loop at line 5 ``
 fn holder_text(holder: &Holder) -> String {
     let line = |span: &Span| line_of(span, Some(span));
-    let name = holder.name.as_ref().map(|name| format!(" of `{name}`")).unwrap_or_default();
+    let of = if holder.are_addresses { "of addresses in" } else { "of" };
+    let name = holder.name.as_ref().map(|name| format!(" {of} `{name}`")).unwrap_or_default();
     match &holder.hoisted_from {
         Some(header) => format!("{}{name} hoisted out of the loop at {}", plural(holder.values, "load"), line(header)),
         None => {

@@ -9,7 +9,7 @@ use cuda_syntax::{SyntaxTree, SyntaxTrees, types};
 use lmem_base::source::Span;
 use nv_code::dataflow::Flow;
 use nv_code::{PtxFunction, RegisterPressure, UnitFacts};
-use ptx_syntax::{AddressBase, Block, Graph, Loop, Loops, Modifier, Opcode, Operand};
+use ptx_syntax::{AddressBase, Block, Graph, Loop, Loops, Modifier, Opcode, Operand, Reg};
 
 use crate::live_values::{REGISTER_BYTES, Values};
 use crate::place::{Place, innermost, places_of_lines, ptx_instruction, ptx_places};
@@ -39,10 +39,20 @@ pub struct Holder {
     pub since: Option<Span>,
     /// For loads that stand in a loop of the source and before it in the code: the header of the loop.
     pub hoisted_from: Option<Span>,
+    /// The values are addresses in what the name points to.
+    pub are_addresses: bool,
 }
 
-/// What values are told apart by: the name, the place of its declaration, and the header of the loop of loads.
-type Key = (Option<String>, Option<Span>, Option<Span>);
+/// What values are told apart by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    name: Option<String>,
+    /// Where the name is declared.
+    declared: Option<Span>,
+    /// The header of the loop of loads.
+    hoisted_from: Option<Span>,
+    are_addresses: bool,
+}
 
 /// Machine registers of the largest scalar.
 const SCALAR_REGISTERS: u64 = 2;
@@ -78,8 +88,9 @@ pub fn peak(pressure: &RegisterPressure, unit: &UnitFacts, trees: &SyntaxTrees<'
         let own: BTreeSet<usize> = instructions.iter().filter(is_here).flat_map(|(_, at)| code.computed(*at)).collect();
         let own: Vec<usize> = own.into_iter().collect();
         let place_of = |at: usize| innermost(trees, module, function, function.instructions.get(at)?.location);
+        let key = |name, declared, hoisted_from| Key { name, declared, hoisted_from, are_addresses: false };
         let hoisted = match own.as_slice() {
-            [only] => code.hoisted(*only, &place_of, trees).map(|(name, header)| ((name, None, Some(header)), None)),
+            [only] => code.hoisted(*only, &place_of, trees).map(|(name, header)| (key(name, None, Some(header)), None)),
             _ => None,
         };
         let variable = || {
@@ -87,18 +98,23 @@ pub fn peak(pressure: &RegisterPressure, unit: &UnitFacts, trees: &SyntaxTrees<'
                 let (place, declaration) = code.values.variable(*at, module, trees)?;
                 let span = place.tree(trees).span(declaration.range.0..declaration.range.1);
                 let room = room(&declaration, place.tree(trees));
-                Some(((Some(declaration.name), span, None), room))
+                Some((key(Some(declaration.name), span, None), room))
             })
         };
-        let Some((key, room)) = hoisted.or_else(variable) else { continue };
+        let pointer = || {
+            let name = code.address(*own.first()?, &place_of, trees)?;
+            Some((Key { are_addresses: true, ..key(Some(name), None, None) }, None))
+        };
+        let Some((key, room)) = hoisted.or_else(variable).or_else(pointer) else { continue };
         rooms.extend(room.map(|room| (key.clone(), room)));
         let since = own.first().and_then(|at| place_of(*at)?.span(trees));
         let holder = holders.entry(key.clone()).or_insert(Holder {
-            name: key.0,
+            name: key.name,
             registers: 0,
             values: 0,
             since: None,
-            hoisted_from: key.2,
+            hoisted_from: key.hoisted_from,
+            are_addresses: key.are_addresses,
         });
         holder.registers += u64::from(value.registers);
         holder.values += 1;
@@ -220,28 +236,48 @@ impl<'a> Code<'a> {
         let uses = results.iter().flat_map(|register| self.values.uses_of_register(*register));
         let uses = uses.filter_map(|at| self.graph.block_of(*at));
         let header = uses.flat_map(|used| self.left(block, used)).find_map(header_of)?;
+        let base = match instruction.address().map(|address| &address.base) {
+            Some(AddressBase::Reg(base)) => Some(*base),
+            _ => None,
+        };
+        Some((self.pointer(base, &place, tree), header))
+    }
+
+    /// What a value that is used as an address points to: the pointer of its statement that it may derive from.
+    fn address(&self, at: usize, place_of: &dyn Fn(usize) -> Option<Place>, trees: &SyntaxTrees<'_>) -> Option<String> {
+        let results = self.function.instructions[at].defs();
+        let is_base = |register: &&Reg| {
+            let uses = self.values.uses_of_register(**register).iter();
+            uses.filter_map(|at| self.function.instructions[*at].address())
+                .any(|address| address.base == AddressBase::Reg(**register))
+        };
+        let register = results.iter().find(is_base)?;
+        let place = place_of(at)?;
+        self.pointer(Some(*register), &place, place.tree(trees))
+    }
+
+    /// The only pointer that a statement reads and a register may derive from.
+    fn pointer(&self, register: Option<Reg>, place: &Place, tree: &SyntaxTree) -> Option<String> {
         let region = tree.region(place.offset)?;
         let is_read = |mention: &&Mention| {
             let is_pointer = mention.declaration.kind == DeclarationKind::Alias;
-            mention.is_read && is_pointer && self.may_read(at, &mention.declaration.name, place.offset, tree)
+            mention.is_read && is_pointer && self.may_derive(register, &mention.declaration.name, place.offset, tree)
         };
         let mut names: Vec<String> =
             tree.mentions(region).iter().filter(is_read).map(|mention| mention.declaration.name.clone()).collect();
         names.sort();
         names.dedup();
-        let [only] = names.as_slice() else { return Some((None, header)) };
-        Some((Some(only.clone()), header))
+        let [only] = names.as_slice() else { return None };
+        Some(only.clone())
     }
 
-    /// Whether a load's address may derive from a kernel's parameter; also if the name is none.
-    fn may_read(&self, at: usize, name: &str, offset: usize, tree: &SyntaxTree) -> bool {
-        let Some(AddressBase::Reg(base)) = self.function.instructions[at].address().map(|address| &address.base) else {
-            return true;
-        };
+    /// Whether a register may derive from a kernel's parameter; also if the name is none.
+    fn may_derive(&self, register: Option<Reg>, name: &str, offset: usize, tree: &SyntaxTree) -> bool {
+        let Some(register) = register else { return true };
         let parameters = tree.parameters_around(offset).unwrap_or_default();
         let number = parameters.iter().position(|parameter| parameter == name);
         let flow = self.flow.get_or_init(|| Flow::new(self.function));
-        number.is_none_or(|number| number >= 64 || flow.parameters_of(*base) >> number & 1 == 1)
+        number.is_none_or(|number| number >= 64 || flow.parameters_of(register) >> number & 1 == 1)
     }
 
     /// The loops around a use that do not contain the definition.

@@ -70,6 +70,7 @@ impl<'a> Values<'a> {
         let all = || here.iter().chain(&elsewhere).map(|index| &self.function.instructions[*index]);
         let results = defining.defs();
         let is_pointer = all().any(|using| results.iter().any(|register| is_address(using, *register)));
+        let is_index = !is_pointer && self.is_index(instruction);
         // An accumulator that its own statement updates in every iteration also belongs to its variable.
         let is_carried = elsewhere.is_empty() && self.is_carried(instruction, &is_here);
         if (elsewhere.is_empty() && !is_carried) || is_part || is_pointer {
@@ -94,14 +95,40 @@ impl<'a> Values<'a> {
             .map(|mention| &mention.declaration)
             .filter(|declaration| declaration.kind != DeclarationKind::Alias)
             .filter(|declaration| fits(declaration, defining) && is_alive(declaration))
+            // A part of an address is no element of what its statement writes.
+            .filter(|declaration| !is_index || declaration.kind == DeclarationKind::Scalar)
             .collect();
         targets.sort();
         targets.dedup();
         match targets.as_slice() {
             [only] => Some((place.clone(), (*only).clone())),
-            [] => self.pointee(instruction, module, trees),
+            [] if !is_index => self.pointee(instruction, module, trees),
             _ => None,
         }
+    }
+
+    /// Whether a result is computed with integers until it is a part of an address.
+    fn is_index(&self, instruction: usize) -> bool {
+        let is_step = |at: usize| {
+            let opcode = self.function.instructions[at].opcode();
+            matches!(
+                opcode,
+                Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Mad | Opcode::Shl | Opcode::Cvt | Opcode::Mov
+            )
+        };
+        let mut seen = HashSet::from([instruction]);
+        let mut open = vec![instruction];
+        while let Some(at) = open.pop().filter(|at| is_step(*at) && seen.len() < MAX_COPIES) {
+            for register in self.function.instructions[at].defs() {
+                for using in self.uses.of(register) {
+                    if is_address(&self.function.instructions[*using], register) {
+                        return true;
+                    }
+                    open.extend(seen.insert(*using).then_some(*using));
+                }
+            }
+        }
+        false
     }
 
     /// The fragment that an instruction for tensor cores writes: the first argument of the functions in `mma.h`.

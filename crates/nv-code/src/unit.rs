@@ -169,20 +169,34 @@ pub(super) fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasL
     let instructions = sass.local_instructions();
     let parts = Parts::new(function, log, &sass);
     let has_spills = !function.spill_marks.is_empty() || logged.usage.spilled() > 0;
-    let code = Code {
-        function,
-        cubin,
-        loops: if instructions.is_empty() { SassLoops::default() } else { sass.loops(parts.starts.iter().copied()) },
-        writes: if instructions.is_empty() { Writes::default() } else { sass.writes() },
-        parts: &parts,
-        lines: RefCell::default(),
-    };
     let ranges = has_spills.then(|| {
         let registers = u8::try_from(logged.usage.registers).unwrap_or(u8::MAX);
         let is_spill = |offset: u32| function.spill_marks.contains(&offset);
         LiveRanges::new(&sass, &parts.starts, registers, &is_spill, Calls::Followed)
     });
     let ranges = ranges.flatten();
+    let is_store =
+        |local: &&LocalInstruction| local.kind == AccessKind::Store && function.spill_marks.contains(&local.offset);
+    let stores = || instructions.iter().filter(is_store).map(|store| (store.data, store.offset));
+    let computed = ranges.as_ref().map(|ranges| {
+        let definitions = ranges.definitions_of_reads(stores()).into_iter();
+        // Of several ways the last one before the store speaks, or else the last.
+        let one = |(definitions, store): (Vec<u32>, u32)| {
+            let before = definitions.partition_point(|definition| *definition < store);
+            definitions[..before].last().or(definitions.last()).copied()
+        };
+        let offsets = stores().map(|(_, offset)| offset);
+        offsets.clone().zip(definitions.zip(offsets).map(one)).collect::<HashMap<u32, Option<u32>>>()
+    });
+    let code = Code {
+        function,
+        cubin,
+        loops: if instructions.is_empty() { SassLoops::default() } else { sass.loops(parts.starts.iter().copied()) },
+        writes: if instructions.is_empty() { Writes::default() } else { sass.writes() },
+        computed,
+        parts: &parts,
+        lines: RefCell::default(),
+    };
     let pressure_of = |parts: &mut dyn Iterator<Item = Range<u32>>| {
         pressure(ranges.as_ref()?, function, parts, &|offset| code.lines(offset))
     };
@@ -284,6 +298,8 @@ struct Code<'a> {
     cubin: &'a Cubin,
     loops: SassLoops,
     writes: Writes,
+    /// What computed the values that spills store, where live ranges are known.
+    computed: Option<HashMap<u32, Option<u32>>>,
     parts: &'a Parts,
     /// Source lines by row of the line table.
     lines: RefCell<HashMap<usize, SourceLines>>,
@@ -301,7 +317,11 @@ impl Code<'_> {
             _ => (self.ptx_line(offset), self.source_lines(offset)),
         };
         let written = self.writes.before(instruction.data, offset).filter(|_| is_store);
-        let definition = written.filter(|_| is_spill).map(lines);
+        let computed = match &self.computed {
+            Some(computed) => computed.get(&offset).copied().flatten(),
+            None => written,
+        };
+        let definition = computed.filter(|_| is_spill).map(lines);
         let (ptx_line, source) = lines(offset);
         let innermost = self.loops.innermost(offset);
         LocalAccess {

@@ -13,11 +13,23 @@ const MAX_VISITED: usize = 1 << 24;
 
 impl LiveRanges {
     /// For each place, the instructions that computed the value that it has at `offset`: what is spilled, and loaded again, was
-    /// computed before. None for what a call takes, or where there are too many ways.
+    /// computed before. None for constants, which have no line of their own, for what a call takes, and where there are too many
+    /// ways.
     pub fn definitions(&self, places: &[Place], offset: u32) -> Vec<Vec<u32>> {
         let at = offset / INSTRUCTION_BYTES as u32;
         let mut budget = MAX_VISITED;
         places.iter().map(|place| self.definitions_of(*place, at, &mut budget).unwrap_or_default()).collect()
+    }
+
+    /// The same for the registers that instructions read, by their offsets; one search for all.
+    pub fn definitions_of_reads(&self, reads: impl Iterator<Item = (u8, u32)>) -> Vec<Vec<u32>> {
+        let mut budget = MAX_VISITED;
+        let before = |offset: u32| (offset / INSTRUCTION_BYTES as u32).checked_sub(1);
+        let of = |(register, offset)| {
+            let place = Place::Register(register);
+            before(offset).and_then(|before| self.definitions_of(place, before, &mut budget)).unwrap_or_default()
+        };
+        reads.map(of).collect()
     }
 
     /// `None` past the budget.
@@ -43,7 +55,9 @@ impl LiveRanges {
                 match from {
                     Some(from) if seen.insert((from, write)) => open.push((from, write)),
                     Some(_) => {}
-                    None if step.call.is_none() => _ = found.insert(write * INSTRUCTION_BYTES as u32),
+                    None if step.call.is_none() && !step.is_constant => {
+                        _ = found.insert(write * INSTRUCTION_BYTES as u32)
+                    }
                     None => {}
                 }
             }

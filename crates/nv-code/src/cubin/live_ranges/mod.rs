@@ -472,7 +472,7 @@ mod tests {
 
     #[test]
     fn a_write_under_a_guard_ends_nothing() {
-        let words = [constant(3), guarded(constant(3)), store(8, 3), EXIT];
+        let words = [sum(3, 8, 8), guarded(sum(3, 9, 9)), store(8, 3), EXIT];
         assert_eq!(live(&words, Calls::Followed)[1], [3, 8, 9]);
         let ranges = ranges(&words, Calls::Followed);
         assert_eq!(ranges.definitions(&[Place::Register(3)], 0x20), [vec![0, 0x10]]);
@@ -487,15 +487,25 @@ mod tests {
 
     #[test]
     fn a_spilled_value_is_live_in_its_slot_and_computed_where_it_was() {
-        let words =
-            [constant(3), spill(3), constant(3), constant(4), sum(5, 3, 4), refill(6), sum(5, 5, 6), store(8, 5), EXIT];
+        let words = [
+            sum(3, 8, 8),
+            spill(3),
+            constant(3),
+            constant(4),
+            sum(5, 3, 4),
+            refill(6),
+            sum(5, 5, 6),
+            store(8, 5),
+            EXIT,
+        ];
         let ranges = ranges(&words, Calls::Followed);
         let (at, places) = ranges.peak(0..0x90).unwrap();
         // R1, R3, R4, R5, R8, R9 and the slot.
         assert_eq!((at, places.len(), places.last()), (0x40, 7, Some(&Place::Slot(2))));
         let definitions = ranges.definitions(&[Place::Slot(2), Place::Register(5)], at);
         assert_eq!(definitions, [vec![0], vec![0x40]]);
-        assert_eq!(ranges.definitions(&[Place::Register(6)], 0x60), [vec![0]]);
+        let of_register = |register: u8, at: u32| ranges.definitions(&[Place::Register(register)], at);
+        assert_eq!((of_register(6, 0x60), of_register(4, 0x40)), (vec![vec![0]], vec![vec![]]));
     }
 
     #[test]

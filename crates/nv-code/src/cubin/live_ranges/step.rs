@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::cubin::registers::{Operands, operands};
+use crate::cubin::registers::{Operands, RegisterSet, operands};
 use crate::cubin::sass::{AccessKind, AddressBase, INSTRUCTION_BYTES, STACK_POINTER, SassFunction, ZERO_REGISTER};
 
 /// Bytes of a machine register, and of a slot for one.
@@ -16,6 +16,8 @@ pub(super) struct Step {
     pub slot: Option<(AccessKind, u32, u8)>,
     /// It is executed only where a predicate holds.
     pub is_conditional: bool,
+    /// What it writes depends on no register and no memory: a constant, a parameter, or zero.
+    pub is_constant: bool,
     pub ending: Option<Ending>,
     pub call: Option<Call>,
 }
@@ -45,10 +47,13 @@ impl Step {
         const CALL_ABSOLUTE: u64 = 0x143;
         const CALL_RELATIVE: u64 = 0x144;
         const ALWAYS: u64 = 7;
+        /// Operations below compute.
+        const COMPUTING: u64 = 0x80;
         let mut operands = match lo & 0x1ff {
             KILL => Operands::default(),
             _ => operands(sass.number(), lo, hi)?,
         };
+        let is_constant = lo & 0x1ff < COMPUTING && operands.reads == RegisterSet::default();
         let spill = sass.local_instruction(offset).filter(|local| local.base == AddressBase::Stack && is_spill(offset));
         let slot = spill.and_then(|local| {
             let first = u32::try_from(i64::from(local.immediate).div_euclid(WORD_BYTES)).ok()?;
@@ -71,7 +76,7 @@ impl Step {
             RETURN => Some(Ending::Return),
             _ => None,
         };
-        Some(Self { operands, slot, is_conditional: lo >> 12 & 0xf != ALWAYS, ending, call })
+        Some(Self { operands, slot, is_conditional: lo >> 12 & 0xf != ALWAYS, is_constant, ending, call })
     }
 
     /// The words of the frame that a spill or refill moves.
