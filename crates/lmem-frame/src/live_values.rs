@@ -118,8 +118,9 @@ impl<'a> Values<'a> {
         };
         let mut seen = HashSet::from([instruction]);
         let mut open = vec![instruction];
-        while let Some(at) = open.pop().filter(|at| is_step(*at) && seen.len() < MAX_COPIES) {
-            for register in self.function.instructions[at].defs() {
+        while let Some(at) = open.pop().filter(|_| seen.len() < MAX_COPIES) {
+            let results = if is_step(at) { self.function.instructions[at].defs() } else { Default::default() };
+            for register in results {
                 for using in self.uses.of(register) {
                     if is_address(&self.function.instructions[*using], register) {
                         return true;

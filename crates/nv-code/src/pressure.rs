@@ -43,7 +43,8 @@ pub(crate) fn pressure(
     let spills = |part: &Range<u32>| function.spill_marks.range(part.clone()).count();
     // A toolkit that marks no spills leaves them to the log; the function's own code is the first part.
     let has_marks = !function.spill_marks.is_empty();
-    let spilling = parts.filter(|part| !has_marks || spills(part) > 0);
+    // A damaged cubin may have parts behind its code.
+    let spilling = parts.filter(|part| part.start < part.end && (!has_marks || spills(part) > 0));
     let part = spilling.max_by_key(|part| (spills(part), std::cmp::Reverse(part.start)))?;
     let (at, places) = ranges.peak(part)?;
     let mut values: BTreeMap<Vec<u32>, u32> = BTreeMap::new();

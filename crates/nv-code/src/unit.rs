@@ -175,19 +175,7 @@ pub(super) fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasL
         LiveRanges::new(&sass, &parts.starts, registers, &is_spill, Calls::Followed)
     });
     let ranges = ranges.flatten();
-    let is_store =
-        |local: &&LocalInstruction| local.kind == AccessKind::Store && function.spill_marks.contains(&local.offset);
-    let stores = || instructions.iter().filter(is_store).map(|store| (store.data, store.offset));
-    let computed = ranges.as_ref().map(|ranges| {
-        let definitions = ranges.definitions_of_reads(stores()).into_iter();
-        // Of several ways the last one before the store speaks, or else the last.
-        let one = |(definitions, store): (Vec<u32>, u32)| {
-            let before = definitions.partition_point(|definition| *definition < store);
-            definitions[..before].last().or(definitions.last()).copied()
-        };
-        let offsets = stores().map(|(_, offset)| offset);
-        offsets.clone().zip(definitions.zip(offsets).map(one)).collect::<HashMap<u32, Option<u32>>>()
-    });
+    let computed = ranges.as_ref().map(|ranges| computed_spills(ranges, &instructions, function));
     let code = Code {
         function,
         cubin,
@@ -216,6 +204,23 @@ pub(super) fn kernel_facts(function: &CubinFunction, cubin: &Cubin, log: &PtxasL
         shared_spills: parts.shared_spills,
         pressure: pressure_of(&mut parts.ranges().filter(|part| parts.callee(part.start).is_none())),
     }
+}
+
+/// By spill store, what computed the value that it stores; of several ways the last before the store, or else the last.
+fn computed_spills(
+    ranges: &LiveRanges,
+    instructions: &[LocalInstruction],
+    function: &CubinFunction,
+) -> HashMap<u32, Option<u32>> {
+    let is_store =
+        |local: &&LocalInstruction| local.kind == AccessKind::Store && function.spill_marks.contains(&local.offset);
+    let stores: Vec<&LocalInstruction> = instructions.iter().filter(is_store).collect();
+    let definitions = ranges.definitions_of_reads(stores.iter().map(|store| (store.data, store.offset)));
+    let one = |(store, definitions): (&LocalInstruction, Vec<u32>)| {
+        let before = definitions.partition_point(|definition| *definition < store.offset);
+        (store.offset, definitions[..before].last().or(definitions.last()).copied())
+    };
+    stores.into_iter().zip(definitions).map(one).collect()
 }
 
 /// The layout of one section: the function's own code, then that of its callees.

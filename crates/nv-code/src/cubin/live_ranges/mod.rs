@@ -17,7 +17,6 @@ use std::ops::Range;
 use ptx_syntax::{Block, Graph};
 
 use self::step::{Call, Ending, Step};
-
 use super::registers::RegisterSet;
 use super::sass::{AccessKind, INSTRUCTION_BYTES, STACK_POINTER, SassFunction};
 
@@ -97,8 +96,9 @@ impl LiveRanges {
         let mut steps: Vec<Step> =
             sass.words().map(|(offset, lo, hi)| Step::new(sass, offset, lo, hi, is_spill)).collect::<Option<_>>()?;
         // The stack pointer is in use from where it is first set, also where the code has another register restore it.
-        let mut sets_stack = steps.iter_mut().filter(|step| step.operands.writes.contains(STACK_POINTER)).skip(1);
-        sets_stack.by_ref().for_each(|step| step.operands.reads.insert(STACK_POINTER));
+        for step in steps.iter_mut().filter(|step| step.operands.writes.contains(STACK_POINTER)).skip(1) {
+            step.operands.reads.insert(STACK_POINTER);
+        }
         let slots: BTreeSet<u32> = steps.iter().flat_map(Step::words).collect();
         let slots: Vec<u32> = slots.into_iter().collect();
         for step in &mut steps {
@@ -108,7 +108,8 @@ impl LiveRanges {
         }
         let graph = sass.graph(entries.iter().copied());
         let width = REGISTER_WORDS + slots.len().div_ceil(64);
-        if graph.blocks.len().saturating_mul(width) > MAX_SET_WORDS {
+        // Each instruction is looked at with a set, too.
+        if graph.blocks.len().saturating_mul(width) > MAX_SET_WORDS || steps.len().saturating_mul(width) > MAX_WORK {
             return None;
         }
         let is_kept = |register: &u8| match register {
