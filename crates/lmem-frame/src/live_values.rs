@@ -76,13 +76,17 @@ impl<'a> Values<'a> {
         if (elsewhere.is_empty() && !is_carried) || is_part || is_pointer {
             return None;
         }
-        // A variable out of scope holds no value: a later use of the value is not a use of an unrolled loop's counter.
-        let is_alive = |declaration: &Declaration| {
-            elsewhere
-                .iter()
-                .filter_map(|index| self.statement(*index, module, trees))
-                .all(|used| used.place.tree != place.tree || declaration.is_in_scope(used.place.offset))
+        // A variable out of scope holds no value: a later use of the value is not a use of an unrolled loop's counter. A use
+        // in an inlined function is where that is called.
+        let is_used_in_scope = |declaration: &Declaration, index: usize| {
+            let Some(used) = self.statement(index, module, trees) else { return true };
+            let is_in_scope = |at: &Place| at.tree == place.tree && declaration.is_in_scope(at.offset);
+            used.place.tree != place.tree || is_in_scope(&used.place) || {
+                let location = self.function.instructions[index].location;
+                places(trees, module, self.function, location).iter().any(is_in_scope)
+            }
         };
+        let is_alive = |declaration: &Declaration| elsewhere.iter().all(|index| is_used_in_scope(declaration, *index));
         let regions = place.tree(trees).regions(place.offset).into_iter();
         let mentions: Vec<Mention> = regions.flat_map(|region| place.tree(trees).mentions(region).to_vec()).collect();
         let is_read = |declaration: &Declaration| {
