@@ -212,7 +212,7 @@ impl Encoding {
 
     fn texture(&self, kind: Texture) -> Option<Operands> {
         let coordinates = self.texture_coordinates()?;
-        let count = |bits: &[u32]| bits.iter().filter(|at| self.bit(**at)).count() as u8;
+        let one_if = |at: u32| u8::from(self.bit(at));
         // Components of the result, two in each of two fields; 16-bit ones share registers.
         let components = self.bits(72, 4).count_ones() as u8;
         let results = if self.bits(79, 2) == 0 { components } else { components.div_ceil(2) };
@@ -220,21 +220,18 @@ impl Encoding {
         // The level of detail is given, biased, or clamped; or it is zero, or found by the hardware.
         let level = u8::from(self.bits(87, 3) >= 2);
         // Offsets (`AOFFI`), a depth to compare with (`DC`), and a handle (`B`).
-        let (offsets, depth, handle) = (count(&[76]), count(&[78]), count(&[59]));
+        let (offsets, depth, handle) = (one_if(76), one_if(78), one_if(59));
+        let more = match kind {
+            Texture::Gradient => offsets + handle + one_if(87),
+            // Four pairs of offsets, in two registers (`PTP`).
+            Texture::Gather => offsets + 2 * one_if(77) + depth + handle,
+            Texture::Sample => level + offsets + depth + handle,
+        };
         let is_packed = self.bit(60);
         let (of_a, of_b) = match kind {
-            Texture::Gradient => (coordinates + offsets + handle + count(&[87]), 2 * coordinates.min(2)),
-            Texture::Gather | Texture::Sample => {
-                let more = match kind {
-                    // Four pairs of offsets, in two registers (`PTP`).
-                    Texture::Gather => offsets + 2 * count(&[77]) + depth + handle,
-                    _ => level + offsets + depth + handle,
-                };
-                match is_packed {
-                    true => ((coordinates + more).div_ceil(2), (coordinates + more) / 2),
-                    false => (coordinates, more),
-                }
-            }
+            Texture::Gradient => (coordinates + more, 2 * coordinates.min(2)),
+            _ if is_packed => ((coordinates + more).div_ceil(2), (coordinates + more) / 2),
+            _ => (coordinates, more),
         };
         let mut found = self.in_fields([first, of_a, of_b, 0]);
         found.writes.extend(self.fields()[3], second);
