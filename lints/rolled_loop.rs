@@ -58,6 +58,7 @@ use nv_code::dataflow::TripCount;
 use crate::address_escape::is_printed;
 use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_loop};
 use crate::large_array::{IN_PIECES, exceeds_registers};
+use crate::rewrite::select::{self, FORMS};
 use crate::rewrite::{bits, in_place, insertion, memcpy, shared, unroll, untried};
 
 pub(crate) static LINT: Lint = Lint {
@@ -119,6 +120,8 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let packed = if matches!(walk, Walk::Loop) { bits::suggestion(object) } else { None };
     let finding = finding.suggest(suggestion).suggest(flagged).suggest(packed);
     let finding = finding.suggest(in_place::suggestion(object));
+    let selected = FORMS.iter().filter_map(|form| select::suggestion_in_loops(object, *form));
+    let finding = selected.fold(finding, |finding, suggestion| finding.suggest(Some(suggestion)));
     Some(finding.suggest(shared::suggestion(cx, object)).or_untried(|| untried::reason(cx, object)))
 }
 

@@ -36,6 +36,9 @@ pub(super) fn share(diagnostics: &mut [Diagnostic], are_of_one: AreOfOne<'_>) {
     }
 }
 
+/// By how much the estimate of an edit that asks for less judgement counts, in percent.
+const LESS_JUDGEMENT: u32 = 150;
+
 /// The findings with an edit, by the kernels that it was tried on. A workspace has many findings, and a kernel few.
 fn by_kernel(diagnostics: &[Diagnostic]) -> HashMap<&str, Vec<usize>> {
     let mut by_kernel: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -65,7 +68,12 @@ fn covering(diagnostic: &Diagnostic, other: &Diagnostic) -> Option<Suggestion> {
         return None;
     }
     let ended = own.filter(|own| own.verification.as_ref().is_some_and(ends_all));
-    if ended.is_some_and(|own| percent(own).is_none() || percent(theirs) <= percent(own)) {
+    let is_slower = |own: &Suggestion| {
+        // What needs no size filled in may be a little slower.
+        let weight = if own.applicability > theirs.applicability { LESS_JUDGEMENT } else { 100 };
+        percent(theirs).map(|theirs| theirs * weight / 100) <= percent(own)
+    };
+    if ended.is_some_and(|own| percent(own).is_none() || is_slower(own)) {
         return None;
     }
     let verification = theirs.verification.as_ref()?;
@@ -138,6 +146,14 @@ mod tests {
             found
         };
         assert_eq!(titles(vec![fast(150), fast(200), fast(120)]), ["200", "200", "200"]);
+        // One with a size to fill in makes place for one that is nearly as fast.
+        let sized = |percent: u32| {
+            let mut found = fast(percent);
+            found.suggestions[0].applicability = Applicability::HasPlaceholders;
+            found
+        };
+        assert_eq!(titles(vec![fast(160), sized(190)]), ["160", "160"]);
+        assert_eq!(titles(vec![fast(160), sized(250)]), ["160", "250"]);
         assert_eq!(titles(vec![found("unknown", 0, safe), fast(200)]), ["unknown", "200"]);
         let refuted = Diagnostic { suggestions: Vec::new(), ..found("", 0, safe) };
         assert_eq!(titles(vec![refuted, found("all", 0, judged)]), ["all", "all"]);

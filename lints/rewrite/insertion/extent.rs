@@ -28,7 +28,8 @@ pub(super) fn extent_of(tree: &SyntaxTree, base: Node<'_>) -> Option<String> {
         true => tree.settled_value_of(size)?.to_string(),
         false => tree.spelled(size, at)?,
     };
-    let is_plain = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')'));
+    // `Policy::K` is a name of several words.
+    let is_plain = text.replace("::", "").chars().all(|c| c.is_alphanumeric() || "_ *+-()".contains(c));
     (is_plain && !text.is_empty()).then_some(text)
 }
 

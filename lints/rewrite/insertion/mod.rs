@@ -16,9 +16,9 @@ mod walk;
 use std::ops::Range;
 use std::rc::Rc;
 
-use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Binary, Field, Kind, Node};
 use cuda_syntax::tree::{enclosing_function, resolve};
+use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::{Applicability, Suggestion};
 use lmem_base::source::Span;
 use lmem_frame::{Access, Address, StackObject};
@@ -69,7 +69,7 @@ impl Inserted {
         let loops = index_loops(object, rest.iter().copied(), &|_| false)?;
         let (mut edits, mut is_within_kernel, mut rounds) = (Vec::new(), true, None);
         for walk in &walks {
-            let (edit, steps) = walk.edit(&loops, object.elements())?;
+            let (edit, steps) = walk.edit(&loops, longest_member(object).or_else(|| object.elements()))?;
             edits.push(edit);
             rounds = rounds.max(steps);
             is_within_kernel &= walk.tree.is_within_kernel(walk.start);
@@ -90,6 +90,12 @@ impl Inserted {
         let rewrite = rewrite.and(selection.rewrite).filter(|_| is_worth)?;
         Some(rewrite.suggestion("insert in an unrolled loop over all elements, and select the single element"))
     }
+}
+
+/// The number of elements of the longest member array of a structure, as the compiler's front end has it.
+fn longest_member(object: &StackObject) -> Option<u64> {
+    let members = object.variable.iter().flat_map(|variable| &variable.members);
+    members.filter_map(|(_, type_text)| types::extent(type_text)).max()
 }
 
 /// An insertion loop at which an object is accessed.

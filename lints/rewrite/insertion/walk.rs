@@ -286,7 +286,11 @@ fn stores_behind<'t>(tree: &SyntaxTree, node: Node<'t>, block: Node<'t>, counter
 /// Whether a part stands on one line, has no jumps and nothing that is run elsewhere, and keeps no variable.
 fn is_straight(tree: &SyntaxTree, part: Node<'_>) -> bool {
     let is_odd = |node: Node<'_>| {
-        matches!(node.kind(), Kind::LambdaExpression | Kind::CaseStatement | Kind::Other)
+        // The scope of a name, and its template arguments.
+        let is_of_name =
+            || node.parent().is_some_and(|it| matches!(it.kind(), Kind::QualifiedIdentifier | Kind::TemplateFunction));
+        matches!(node.kind(), Kind::LambdaExpression | Kind::CaseStatement)
+            || (node.kind() == Kind::Other && !is_of_name())
             || node.is_error()
             || node.is_assembly()
             || (node.kind() == Kind::Comment && node != part)

@@ -21,13 +21,15 @@ use cuda_syntax::ast::{Kind, Node};
 use cuda_syntax::identifiers::FreshNames;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::edit::are_apart;
-use lmem_frame::StackObject;
+use lmem_base::source::Span;
+use lmem_frame::{Access, StackObject};
 
 use self::effects::Effects;
 use self::holder::{Holder, IndexedUse, holders};
 use self::role::Role;
 use super::Rewrite;
 use super::unroll::Unrolled;
+use super::unroll::search::searches;
 
 /// How a selected element is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +49,19 @@ pub struct Selection {
     pub selects: u64,
     /// Whether some accesses are writes.
     pub has_writes: bool,
+    /// The elements that are selected.
+    chosen: Vec<Span>,
+}
+
+impl Selection {
+    /// Whether the element of an access is selected.
+    fn holds(&self, access: &Access) -> bool {
+        let is_in = |span: &Span| {
+            let is_around = |it: &Span| it.file.path == span.file.path && it.start <= span.start && span.end <= it.end;
+            self.chosen.iter().any(is_around)
+        };
+        access.span.as_ref().is_some_and(is_in)
+    }
 }
 
 /// Limit on the chains of selects before one statement. Six of them before `p[u].x - p[v].x, …` are 36 lines for one,
@@ -59,17 +74,28 @@ pub const FORMS: [Form; 2] = [Form::Branch, Form::Select];
 /// Replaces every access with a computed index by a select over all elements. Loops over the array are unrolled too:
 /// one index that is not constant keeps the whole array in local memory.
 pub fn suggestion(object: &StackObject, form: Form) -> Option<Suggestion> {
-    let selection = selection(object, form, &[])?;
+    let selection = selection(object, form, &searches(object))?;
     // The two forms differ only in writes.
     if !worth::is_worth(object, &selection) || (form == Form::Select && !selection.has_writes) {
         return None;
     }
-    let unrolled = Unrolled::of(object)?;
+    let unrolled = Unrolled::with_searches(object)?;
     let title = match unrolled.rewrite.edits.is_empty() {
         true => "replace the dynamic index by an unrolled select",
         false => "replace the dynamic index by an unrolled select, and unroll the loops over the array",
     };
     Some(selection.rewrite.and(unrolled.rewrite)?.suggestion(title))
+}
+
+/// The same for an array of few elements in loops that are not unrolled: where their counters stand behind other names, or
+/// the loops are long, as of `word[bit / 64]`. Loops whose counters are the index alone are unrolled.
+pub fn suggestion_in_loops(object: &StackObject, form: Form) -> Option<Suggestion> {
+    let selection = selection(object, form, &[])?;
+    if !worth::is_worth(object, &selection) || (form == Form::Select && !selection.has_writes) {
+        return None;
+    }
+    let unrolled = Unrolled::of_accesses(object, |access| !selection.holds(access))?;
+    Some(selection.rewrite.and(unrolled.rewrite)?.suggestion("replace the index by an unrolled select"))
 }
 
 /// Replaces all accesses with a computed index, except those in some ranges; `None` if equivalence is not certain.
@@ -79,6 +105,7 @@ pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Opt
     }
     let holders = holders(object)?;
     let (mut edits, mut elements, mut selects) = (Vec::new(), None, 0_u64);
+    let mut chosen = Vec::new();
     let (mut is_any, mut has_writes, mut is_within_kernel) = (false, false, true);
     for holder in &holders {
         let uses = holder.uses(object, done)?;
@@ -89,6 +116,7 @@ pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Opt
             elements = elements.max(count);
             has_writes |= found.role != Role::Read;
             is_within_kernel &= holder.tree.is_within_kernel(found.node.start_byte());
+            chosen.push(holder.tree.span(found.node.byte_range())?);
         }
         let mut writer = Writer::new(holder, form)?;
         for statement in by_statement(uses) {
@@ -103,7 +131,7 @@ pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Opt
     let rewrite = Rewrite::new(Applicability::MaybeIncorrect, edits);
     let rewrite = rewrite.within_kernel(is_within_kernel).keeping_loops(true).by_statement(true);
     let is_fit = (is_any || !done.is_empty()) && are_apart(&rewrite.edits);
-    is_fit.then_some(Selection { rewrite, elements, selects, has_writes })
+    is_fit.then_some(Selection { rewrite, elements, selects, has_writes, chosen })
 }
 
 /// The number of selects of each chain in a statement; equal uses share one.
@@ -226,7 +254,6 @@ mod tests {
     use cuda_syntax::Example;
     use cuda_syntax::tree::DeclarationKind;
     use lmem_base::edit::apply;
-    use lmem_frame::Access;
     use lmem_frame::Place;
     use lmem_frame::StackObjectKind;
     use lmem_frame::Variable;

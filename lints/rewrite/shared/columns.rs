@@ -233,6 +233,15 @@ pub(in crate::rewrite) struct Use {
 
 /// All uses of an array; `None` if one of them is not an element.
 pub(in crate::rewrite) fn uses(tree: &SyntaxTree, declared: &Declared<'_>) -> Option<Vec<Use>> {
+    uses_beside(tree, declared, &[])
+}
+
+/// The same without those in some ranges.
+pub(in crate::rewrite) fn uses_beside(
+    tree: &SyntaxTree,
+    declared: &Declared<'_>,
+    ranges: &[Range<usize>],
+) -> Option<Vec<Use>> {
     let (root, name) = (tree.root()?, tree.slice(declared.name));
     let scope = declared.statement.parent()?;
     let declarations = tree.declarations(enclosing_function(declared.name)?);
@@ -246,7 +255,7 @@ pub(in crate::rewrite) fn uses(tree: &SyntaxTree, declared: &Declared<'_>) -> Op
         let node = root.descendant_for_byte_range(range.start, range.end)?;
         let is_text =
             matches!(node.kind(), Kind::Comment | Kind::StringContent | Kind::RawStringContent | Kind::FieldIdentifier);
-        if is_text || node.id() == declared.name.id() {
+        if is_text || node.id() == declared.name.id() || ranges.iter().any(|range| range.contains(&at)) {
             continue;
         }
         if node.kind() != Kind::Identifier || node.byte_range() != range {

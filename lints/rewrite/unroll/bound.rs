@@ -23,6 +23,8 @@ pub(super) enum Bound<'t> {
     Start(Node<'t>),
     /// `n` of `int i = n; i-- > 0;`: the first value is above that of the first round.
     Above(Node<'t>),
+    /// `n` of `int i = 7; i > n; --i`: the part of the header that is compared, and whether it is a value of the last round.
+    Lower { bound: Node<'t>, is_reached: bool },
 }
 
 /// The run-time bound of a loop, if only its header changes the induction variable and no code uses the variable after
@@ -79,6 +81,18 @@ pub(super) fn open_bound<'t>(
                 && is_steady_value(tree, start, body, counter)
                 && is_int(tree, start);
             is_down.then_some(Bound::Start(start))
+        }
+        (-1, Some(0..)) if kind == CounterKind::Int && initializer.is_some() => {
+            let bound = condition.field(Field::Right).filter(|bound| constant(*bound).is_none())?;
+            let is_down = condition.kind() == Kind::BinaryExpression
+                && tree.slice(condition.field(Field::Left)?) == counter
+                && is_steady_value(tree, bound, body, counter)
+                && is_int(tree, bound);
+            match condition.operator()? {
+                ">" if is_down => Some(Bound::Lower { bound, is_reached: false }),
+                ">=" if is_down => Some(Bound::Lower { bound, is_reached: true }),
+                _ => None,
+            }
         }
         _ => None,
     }

@@ -6,7 +6,7 @@ use cuda_syntax::identifiers::FreshNames;
 use cuda_syntax::tree::{enclosing_function, resolve};
 
 use super::body::has_meetings;
-use super::extent::{base_of, dimension};
+use super::extent::{Dimension, WantedArray, dimension};
 use super::for_loop::ForLoop;
 use super::guard::{Guard, as_operand, is_in_block};
 use super::header::step;
@@ -23,12 +23,13 @@ struct Counted<'t> {
     /// The number of rounds after which the index is beyond the array, as text and as number.
     extent: String,
     rounds: i64,
+    is_of_member: bool,
 }
 
 impl ForLoop {
     /// `for (int i = -r, k = 0; k < 15 && i <= r; ++i, ++k)`: the loop ends as before, or where a further round would have
     /// accessed an element beyond the array.
-    pub(super) fn counted(&self, array: &str) -> Option<Guard> {
+    pub(super) fn counted(&self, array: &WantedArray<'_>) -> Option<Guard> {
         let (tree, node) = (self.tree(), self.node()?);
         let (condition, body) = (self.condition()?, node.field(Field::Body)?);
         let update = node.field(Field::Update)?;
@@ -52,7 +53,7 @@ impl ForLoop {
         ];
         let extent = u32::try_from(element.rounds).ok();
         let edits = self.unroll().into_iter().chain(edits).collect();
-        Some(Guard { edits, extent, size: None }.over(Some(element.size)))
+        Some(Guard::new(edits, extent).over(Some(element.size), element.is_of_member))
     }
 
     /// The first value of an `int` that the header alone declares and changes.
@@ -74,7 +75,13 @@ impl ForLoop {
     }
 
     /// The elements of a local array whose index is constant in the first round, and rises in each.
-    fn elements_from<'t>(&'t self, array: &str, body: Node<'t>, start: Node<'t>, step: i64) -> Vec<Counted<'t>> {
+    fn elements_from<'t>(
+        &'t self,
+        array: &WantedArray<'_>,
+        body: Node<'t>,
+        start: Node<'t>,
+        step: i64,
+    ) -> Vec<Counted<'t>> {
         let tree = self.tree();
         let header = start.start_byte();
         let Some(start) = Linear::of(tree, start) else { return Vec::new() };
@@ -98,13 +105,13 @@ impl ForLoop {
         };
         let subscripts = body.descendants().filter(|it| it.kind() == Kind::SubscriptExpression);
         let elements = subscripts.filter_map(|node| {
-            let is_it = tree.slice(base_of(node)?) == array && meant(node.start_byte()) == meant(body.start_byte());
+            let is_it = array.has(tree, node) && meant(node.start_byte()) == meant(body.start_byte());
             Subscript::of(node).filter(|_| is_it)?;
-            let (size, (first, rise)) = dimension(tree, array, node, &walk)?;
-            let value = tree.evaluate(&size, body.start_byte()).filter(|size| *size > first)?;
+            let (Dimension { size, ends_loops, is_of_member }, (first, rise)) = dimension(tree, node, &walk)?;
+            let value = tree.evaluate(&size, body.start_byte()).filter(|size| ends_loops && *size > first)?;
             let rounds = (value - first + rise - 1) / rise;
             let extent = if (first, rise) == (0, 1) { size } else { rounds.to_string() };
-            Some(Counted { node, size: value, extent, rounds })
+            Some(Counted { node, size: value, extent, rounds, is_of_member })
         });
         elements.collect()
     }
@@ -114,6 +121,7 @@ impl ForLoop {
 mod tests {
     use std::rc::Rc;
 
+    use super::super::extent::WantedArray;
     use cuda_syntax::SyntaxTree;
     use lmem_base::edit::apply;
 
@@ -125,7 +133,7 @@ mod tests {
         );
         let tree = Rc::new(SyntaxTree::example("a.cu", &text));
         let found = for_loops(&tree, text.find("HERE").expect("the text has a mark"));
-        let guard = found.first()?.guarded("w")?;
+        let guard = found.first()?.guarded(&WantedArray::new("w", &[]))?;
         assert_eq!(guard.size, Some(15), "{body}");
         let edited = apply(&text, &guard.edits.iter().collect::<Vec<_>>())?;
         let lines: Vec<&str> = edited.lines().skip(4).map(str::trim).collect();

@@ -6,7 +6,7 @@ use cuda_syntax::tree::{enclosing_function, resolve};
 
 use super::body::{has_meetings, is_inevitable};
 use super::bound::{is_steady_bound, is_steady_value};
-use super::extent::IndexedElement;
+use super::extent::{IndexedElement, WantedArray};
 use super::for_loop::ForLoop;
 use super::guard::{Guard, as_operand, as_term, is_in_block};
 use super::header::step;
@@ -17,7 +17,7 @@ const MOST_STEP: i64 = 4;
 
 impl ForLoop {
     /// The loop over all elements; `None` if a round may do without the element of its own index.
-    pub(super) fn over_all(&self, elements: &[IndexedElement<'_>], array: &str) -> Option<Guard> {
+    pub(super) fn over_all(&self, elements: &[IndexedElement<'_>], array: &WantedArray<'_>) -> Option<Guard> {
         let (tree, node) = (self.tree(), self.node()?);
         let (condition, body) = (self.condition()?, node.field(Field::Body)?);
         let update = node.field(Field::Update)?;
@@ -34,7 +34,8 @@ impl ForLoop {
             // A negative index is large where the comparison makes it unsigned, and the loop has no round.
             && condition.field(Field::Right).is_some_and(|right| is_int(tree, right))
             && !has_meetings(tree, body);
-        let certain = elements.iter().filter(|it| is_fit && it.array == array && self.is_certain(it.node, body));
+        let is_it = |it: &IndexedElement<'_>| it.ends_loops && array.has(tree, it.node);
+        let certain = elements.iter().filter(|it| is_fit && is_it(it) && self.is_certain(it.node, body));
         let element = certain.min_by_key(|it| (it.value, it.node.start_byte()))?;
         let (counter, first) = (self.counter(), as_term(tree, start));
         // The first one is not negative where the remainder is asked for.
@@ -51,7 +52,8 @@ impl ForLoop {
         ];
         let edits = edits.into_iter().filter(|edit| edit.span.text() != edit.replacement);
         let extent = element.value.and_then(|value| u32::try_from(value).ok());
-        Some(Guard { edits: self.unroll().into_iter().chain(edits).collect(), extent, size: None }.over(element.size))
+        let edits = self.unroll().into_iter().chain(edits).collect();
+        Some(Guard::new(edits, extent).over(element.size, element.is_of_member))
     }
 
     /// Whether each round that does anything accesses the element of its index, in an array of one dimension.
@@ -84,6 +86,7 @@ fn as_factor(tree: &cuda_syntax::SyntaxTree, node: Node<'_>) -> String {
 mod tests {
     use std::rc::Rc;
 
+    use super::super::extent::WantedArray;
     use cuda_syntax::SyntaxTree;
     use lmem_base::edit::apply;
 
@@ -96,7 +99,8 @@ mod tests {
         let tree = Rc::new(SyntaxTree::example("a.cu", &text));
         let found = for_loops(&tree, text.find("HERE").expect("the text has a mark"));
         let guard = found.first()?;
-        let guard = guard.guarded("w").or_else(|| guard.guarded("b"))?;
+        let guard =
+            guard.guarded(&WantedArray::new("w", &[])).or_else(|| guard.guarded(&WantedArray::new("b", &[])))?;
         let edited = apply(&text, &guard.edits.iter().collect::<Vec<_>>())?;
         let lines: Vec<&str> = edited.lines().skip(3).map(str::trim).collect();
         Some(lines[..lines.len() - 1].join(" "))

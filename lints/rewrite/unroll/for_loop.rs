@@ -11,6 +11,7 @@ use lmem_frame::{Access, Address, Place, StackObject};
 
 use super::body::only_child;
 use super::bound::{is_countdown, is_counted_in_body};
+use super::handed::handed_loops;
 use super::header::{start_before, step_of};
 use crate::rewrite::facts::steady::may_write;
 
@@ -114,16 +115,17 @@ pub fn index_loops<'a>(
     is_walk: &dyn Fn(&Access) -> bool,
 ) -> Option<Vec<ForLoop>> {
     let mut loops: Vec<ForLoop> = Vec::new();
-    let is_wanted = |access: &&Access| match access.address {
+    let is_wanted = |access: &Access| match access.address {
         Address::Induction(_) => !is_of_compiler(object, access),
         Address::Computed(_) => is_walk(access),
         _ => false,
     };
-    for access in accesses.filter(is_wanted) {
-        let found = loops_of(object, access);
-        if found.is_empty() {
-            return None;
-        }
+    for access in accesses {
+        let found = match access {
+            _ if is_wanted(access) => Some(loops_of(object, access)).filter(|found| !found.is_empty())?,
+            _ if matches!(access.address, Address::Induction(_)) => handed_loops(object, access),
+            _ => Vec::new(),
+        };
         for found in found {
             if !loops.iter().any(|known| known.is_same(&found)) {
                 loops.push(found);

@@ -12,7 +12,7 @@ use super::body::{has_meetings, is_inevitable};
 use super::bound::{
     Bound, is_counted_in_body, is_used_behind, may_come_back, open_bound, reaches, rises_from_constant,
 };
-use super::extent::{IndexedElement, indexed_elements};
+use super::extent::{IndexedElement, WantedArray, indexed_elements};
 use super::for_loop::ForLoop;
 use super::header::{counted_first, step};
 use super::limit::is_below;
@@ -28,17 +28,23 @@ pub struct Guard {
     pub extent: Option<u32>,
     /// The extent of the array that the loop is over, if known.
     pub size: Option<u32>,
+    /// Whether it is a member of an object: what is beyond it is known memory.
+    pub is_of_member: bool,
 }
 
 impl Guard {
-    pub(super) fn over(self, size: Option<i64>) -> Self {
-        Self { size: size.and_then(|size| u32::try_from(size).ok()), ..self }
+    pub(super) fn new(edits: Vec<Edit>, extent: Option<u32>) -> Self {
+        Self { edits, extent, size: None, is_of_member: false }
+    }
+
+    pub(super) fn over(self, size: Option<i64>, is_of_member: bool) -> Self {
+        Self { size: size.and_then(|size| u32::try_from(size).ok()), is_of_member, ..self }
     }
 }
 
 impl ForLoop {
     /// The loop up to the array's extent; `None` if it is not shown to be equivalent.
-    pub fn guarded(&self, array: &str) -> Option<Guard> {
+    pub fn guarded(&self, array: &WantedArray<'_>) -> Option<Guard> {
         let (tree, node) = (self.tree(), self.node()?);
         let (condition, body) = (self.condition()?, node.field(Field::Body)?);
         // What else the header steps must have its last value where the loop ends now.
@@ -47,23 +53,34 @@ impl ForLoop {
             return self.as_stepped().guarded(array);
         }
         let elements = indexed_elements(tree, body, self.counter());
-        let own = || elements.iter().filter(|element| element.array == array);
+        let is_own = |element: &IndexedElement<'_>| array.has(tree, element.node);
+        let own = || elements.iter().filter(|element| element.ends_loops && is_own(element));
         // Rounds without effect may lead a narrow counter back to the first element.
         let comes_back = may_come_back(tree, node, self.counter());
         // A round beyond the extent would have accessed an element beyond the array.
         let accessed = || elements.iter().filter(|element| self.accesses(element.node, !comes_back));
-        let bounded = |element: &IndexedElement<'_>| Some(self.bounded_by(&element.extent)?.over(element.size));
-        if let Some(first) = accessed().find(|element| element.array == array) {
+        let ending = || accessed().filter(|element| element.ends_loops);
+        let bounded = |element: &IndexedElement<'_>| {
+            Some(self.bounded_by(&element.extent)?.over(element.size, element.is_of_member))
+        };
+        if let Some(first) = accessed().find(|element| is_own(element)) {
             // Of `a[i - 1]` and `a[i]`, and of two arrays, the one that ends first bounds the loop.
-            let least = accessed().filter(|element| element.value < first.value && element.value.is_some());
-            let least = least.min_by_key(|element| (element.value, element.array != array)).unwrap_or(first);
-            if let Some(guard) = self.bounded_by(&least.extent) {
-                return Some(guard.over(first.size));
+            let is_less = |element: &&IndexedElement<'_>| {
+                element.value.is_some() && (element.value < first.value || !first.ends_loops)
+            };
+            let least = ending().filter(is_less).min_by_key(|element| (element.value, !is_own(element)));
+            let least = least.or(Some(first).filter(|first| first.ends_loops));
+            let guard = least.and_then(|least| Some((self.bounded_by(&least.extent)?, least.is_of_member)));
+            if let Some((guard, is_of_member)) = guard {
+                return Some(guard.over(first.size, is_of_member));
             }
         }
         let Some(within) = own().min_by_key(|element| (element.value, element.node.start_byte())) else {
-            return self.counted(array);
+            return self.searched(array).or_else(|| self.counted(array));
         };
+        if let Some(guard) = self.bounded_below(&elements, array) {
+            return Some(guard);
+        }
         // There was no round beyond the extent, or it had no effect.
         let is_within = |other: &&IndexedElement<'_>| {
             other.extent == within.extent || other.value.zip(within.value).is_some_and(|(one, most)| one <= most)
@@ -78,7 +95,7 @@ impl ForLoop {
 
     /// The loop with a second condition: it ends at the extent, or as before. What the condition asks may change in the
     /// rounds, and the induction variable keeps its value behind the loop.
-    fn cut(&self, elements: &[IndexedElement<'_>], array: &str, is_below: bool) -> Option<Guard> {
+    fn cut(&self, elements: &[IndexedElement<'_>], array: &WantedArray<'_>, is_below: bool) -> Option<Guard> {
         let (tree, node) = (self.tree(), self.node()?);
         let (condition, body) = (self.condition()?, node.field(Field::Body)?);
         let is_statement = is_in_block(node);
@@ -96,7 +113,9 @@ impl ForLoop {
             self.is_stepped || is_used_behind(tree, node, self.counter()) || may_come_back(tree, node, self.counter());
         let is_certain = |element: &&IndexedElement<'_>| {
             let is_safe = || !is_seen && Round::new(tree, body, vec![element.node]).is_safe(&self.harmless(true));
-            element.array == array && (is_below || self.accesses(element.node, !is_seen) || is_safe())
+            element.ends_loops
+                && array.has(tree, element.node)
+                && (is_below || self.accesses(element.node, !is_seen) || is_safe())
         };
         let element = elements.iter().filter(is_certain).min_by_key(|it| (it.value, it.node.start_byte()))?;
         let end = match counted {
@@ -110,7 +129,7 @@ impl ForLoop {
         };
         let edits = [self.unroll(), Some(end)];
         let extent = element.value.and_then(|value| u32::try_from(value).ok());
-        Some(Guard { edits: edits.into_iter().flatten().collect(), extent, size: None }.over(element.size))
+        Some(Guard::new(edits.into_iter().flatten().collect(), extent).over(element.size, element.is_of_member))
     }
 
     /// Whether each iteration accesses the element `used` of its index, or has no effect. `skips`: an iteration without
@@ -172,6 +191,7 @@ impl ForLoop {
                 tree.replacement(start.byte_range(), extent)?,
                 format!("{} < {}", self.counter(), as_term(tree, start)),
             ),
+            Bound::Lower { .. } => return None,
         };
         let value = tree.evaluate(extent, node.start_byte());
         let step = node.field(Field::Update).and_then(|update| step(tree, update)).map_or(1, i64::abs);
@@ -180,11 +200,8 @@ impl ForLoop {
         }
         let edits =
             [self.unroll(), Some(constant), Some(tree.insertion(body.start_byte(), &format!("if ({guard}) "))?)];
-        Some(Guard {
-            edits: edits.into_iter().flatten().collect(),
-            extent: value.and_then(|value| u32::try_from(value).ok()),
-            size: None,
-        })
+        let extent = value.and_then(|value| u32::try_from(value).ok());
+        Some(Guard::new(edits.into_iter().flatten().collect(), extent))
     }
 }
 
@@ -267,7 +284,7 @@ mod tests {
         );
         let tree = Rc::new(SyntaxTree::example("a.cu", &text));
         let found = super::super::for_loop::for_loops(&tree, text.find("HERE").expect("the text has a mark"));
-        let guard = found.first()?.guarded(array)?;
+        let guard = found.first()?.guarded(&WantedArray::new(array, &[]))?;
         let edited = apply(&text, &guard.edits.iter().collect::<Vec<_>>())?;
         let lines: Vec<&str> = edited.lines().skip(6).map(str::trim).collect();
         Some(lines[..lines.len() - 1].join(" "))
@@ -465,7 +482,7 @@ mod tests {
             let text = format!("__global__ void k(int* in, int n) {{\n  int a[8];\n  {body}\n}}\n");
             let tree = Rc::new(SyntaxTree::example("a.cu", &text));
             let found = super::super::for_loop::stepped_loop(&tree, text.find("HERE")?, &["k"])?;
-            let edited = apply(&text, &found.guarded("a")?.edits.iter().collect::<Vec<_>>())?;
+            let edited = apply(&text, &found.guarded(&WantedArray::new("a", &[]))?.edits.iter().collect::<Vec<_>>())?;
             Some(edited.lines().skip(2).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))
         };
         for (before, condition, after) in [
@@ -556,7 +573,7 @@ mod tests {
             let tree = Rc::new(SyntaxTree::example("a.cu", &text));
             let found = super::super::for_loop::countdown_loop(&tree, text.find("HERE")?, &["k"])?;
             assert_eq!(found.rounds, None);
-            let edited = apply(&text, &found.guarded("a")?.edits.iter().collect::<Vec<_>>())?;
+            let edited = apply(&text, &found.guarded(&WantedArray::new("a", &[]))?.edits.iter().collect::<Vec<_>>())?;
             Some(edited.lines().skip(2).map(str::trim).take_while(|line| *line != "}").collect::<Vec<_>>().join(" "))
         };
         assert_eq!(
@@ -730,7 +747,7 @@ mod tests {
     fn guarded(text: &str) -> Option<String> {
         let tree = Rc::new(SyntaxTree::example("a.cu", text));
         let found = super::super::for_loop::for_loops(&tree, text.find("HERE").expect("the text has a mark"));
-        let edits = found.first()?.guarded("a")?.edits;
+        let edits = found.first()?.guarded(&WantedArray::new("a", &[]))?.edits;
         apply(text, &edits.iter().collect::<Vec<_>>())
     }
 

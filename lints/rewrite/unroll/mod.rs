@@ -7,12 +7,16 @@ mod extent;
 mod first;
 pub mod for_loop;
 mod guard;
+mod handed;
 pub(super) mod header;
 mod leaving;
 mod limit;
 mod linear;
+mod lower;
+mod member;
 mod parameter;
 mod round;
+pub(super) mod search;
 
 use cuda_syntax::types;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
@@ -20,8 +24,10 @@ use lmem_base::gpu::MAX_REGISTERS;
 use lmem_frame::{Access, Address, StackObject};
 use nv_code::dataflow::TripCount;
 
+use self::extent::WantedArray;
 use self::for_loop::{ForLoop, index_loops, is_walk};
 use self::guard::Guard;
+use self::search::search_of;
 use super::Rewrite;
 use super::shared::declaration::declared_elements;
 
@@ -103,6 +109,12 @@ impl Unrolled {
         Self::of_loops(object, is_wanted, &|_| false, true)
     }
 
+    /// The same for all accesses, with the loops that look for elements.
+    pub fn with_searches(object: &StackObject) -> Option<Self> {
+        let is_search = |access: &Access| search_of(object, access).is_some();
+        Self::of_loops(object, |_| true, &is_search, false)
+    }
+
     fn of_loops(
         object: &StackObject,
         is_wanted: impl Fn(&Access) -> bool,
@@ -138,8 +150,9 @@ impl Unrolled {
         let (array, type_text) =
             variable.map_or(("", ""), |variable| (variable.name.as_str(), variable.type_text.as_str()));
         let elements = declared_elements(object);
+        let wanted = WantedArray::new(array, &accesses);
         let guarded = |found: &&ForLoop| {
-            found.guarded(array).or_else(|| found.guarded_parameter(array, type_text, elements?, &accesses))
+            found.guarded(&wanted).or_else(|| found.guarded_parameter(array, type_text, elements?, &accesses))
         };
         let guards: Vec<Guard> = open.iter().map(guarded).collect::<Option<_>>()?;
         if !guards.iter().all(|guard| is_extent_of(guard, object)) {
@@ -148,12 +161,16 @@ impl Unrolled {
         let rounds = loops.iter().filter_map(|found| found.rounds);
         let rounds = rounds.chain(guards.iter().filter_map(|guard| guard.extent)).max();
         let has_guards = !guards.is_empty();
+        let applicability = match guards.iter().any(|guard| guard.is_of_member) {
+            true => Applicability::MaybeIncorrect,
+            false => Applicability::MachineApplicable,
+        };
         let flags = known.iter().filter_map(|found| found.with_flag()).flatten().collect();
         // A loop that already has an unroll pragma needs no edit.
         let unrolled = known.iter().filter_map(|found| found.unroll());
         let edits: Vec<Edit> = unrolled.chain(guards.into_iter().flat_map(|guard| guard.edits)).collect();
         let keeps_loops = edits.is_empty();
-        let rewrite = Rewrite::new(Applicability::MachineApplicable, edits)
+        let rewrite = Rewrite::new(applicability, edits)
             .rounds(rounds)
             .within_kernel(loops.iter().all(ForLoop::is_within_kernel))
             .keeping_loops(keeps_loops)

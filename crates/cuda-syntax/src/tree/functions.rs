@@ -101,7 +101,8 @@ impl SyntaxTree {
         start..bounds.end_byte()
     }
 
-    pub(super) fn template_parameters(&self, function: Node<'_>) -> Vec<String> {
+    /// The names of the parameters of a template, which a function or class is; none if it is no template.
+    pub fn template_parameters(&self, function: Node<'_>) -> Vec<String> {
         let template = function.parent().filter(|parent| parent.kind() == Kind::TemplateDeclaration);
         let Some(list) = template.and_then(|template| template.field(Field::Parameters)) else {
             return Vec::new();

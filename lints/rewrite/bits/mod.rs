@@ -3,22 +3,24 @@
 //!
 //! Reading an element becomes a shift and a mask, writing one an `|=` or `&=` of its bit. Each index is evaluated where
 //! and as often as before. An index outside the array was undefined, and so is a shift by more bits than there are.
-//! Integers that are only assigned 0, 1 and conditions are such flags too.
+//! Integers that are only assigned 0, 1 and conditions are such flags too. An array of rows of flags becomes an array of
+//! integers, one for each row.
+
+mod cleared;
+mod flags;
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Assignment, Field, Kind, Node, Subscript};
-use cuda_syntax::identifiers::{identifiers, occurrences};
-use cuda_syntax::tree::enclosing_function;
+use cuda_syntax::ast::{Field, Kind, Node};
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
 
+use self::cleared::{cleared_by_calls, clearing_loop};
+use self::flags::{Flags, index_of};
 use super::Rewrite;
 use super::facts::evaluation::{is_in_lambda, site};
-use super::facts::number::{is_number, is_number_type};
-use super::facts::purity::{is_pure, is_pure_call};
-use super::facts::taken::{is_condition, is_value};
-use super::shared::columns::{Use, before_statement, beside_others, uses, zero};
-use super::shared::declaration::{Declared, PrivateVariable, declared, private_variable};
+use super::facts::purity::is_pure_call;
+use super::shared::columns::{Use, uses_beside, zero};
+use super::shared::declaration::{PrivateVariable, declared, private_variable};
 
 /// The integers for up to so many flags, with the suffix of their literals.
 const INTEGERS: [(i64, &str, &str); 2] = [(32, "unsigned", "u"), (64, "unsigned long long", "ull")];
@@ -27,11 +29,15 @@ const INTEGERS: [(i64, &str, &str); 2] = [(32, "unsigned", "u"), (64, "unsigned 
 pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     let variable = private_variable(object).filter(|_| object.escapes().is_empty())?;
     let name = object.variable.as_ref()?.name.clone();
-    let Packed { edits, bits, is_of_integers } = edits(&variable)?;
+    let Packed { edits, bits, is_of_integers, has_rows } = edits(&variable)?;
     let applicability = if is_of_integers { Applicability::MaybeIncorrect } else { Applicability::MachineApplicable };
     let rewrite = Rewrite::new(applicability, edits);
     let rewrite = rewrite.within_kernel(variable.is_of_kernel).keeping_loops(true);
-    Some(rewrite.suggestion(format!("keep `{name}` as the bits of a {bits}-bit integer")))
+    let title = match has_rows {
+        true => format!("keep each row of `{name}` as the bits of a {bits}-bit integer"),
+        false => format!("keep `{name}` as the bits of a {bits}-bit integer"),
+    };
+    Some(rewrite.suggestion(title))
 }
 
 /// Types whose arrays may hold flags beside `bool`.
@@ -57,13 +63,20 @@ struct Packed {
     bits: i64,
     /// Whether the flags were integers.
     is_of_integers: bool,
+    /// Whether there is an integer for each row.
+    has_rows: bool,
 }
 
 fn edits(variable: &PrivateVariable) -> Option<Packed> {
     let tree = &*variable.tree;
     let declared = declared(tree, variable.offset)?;
     let type_node = declared.statement.field(Field::Type)?;
-    let elements = declared.elements(tree)?;
+    let (rows, extent) = match declared.extents.as_slice() {
+        [extent] => (None, *extent),
+        [rows, extent] => (Some(*rows), *extent),
+        _ => return None,
+    };
+    let elements = tree.settled_value_of(extent)?;
     let integer = Some(tree.slice(type_node)).filter(|name| FLAG_TYPES.contains(name));
     let is_of_flags = (tree.slice(type_node) == "bool" || integer.is_some()) && !declared.is_of_pointers;
     let (bits, type_text, suffix) = INTEGERS.into_iter().find(|(bits, ..)| (1..=*bits).contains(&elements))?;
@@ -75,20 +88,25 @@ fn edits(variable: &PrivateVariable) -> Option<Packed> {
         return None;
     }
     let flags = Flags { tree, name: tree.slice(declared.name), one: format!("1{suffix}"), integer };
-    let mut edits = flags.declaration(&declared, type_node, type_text)?;
+    let mut edits = flags.declaration(&declared, (type_node, type_text), rows)?;
+    let calls = cleared_by_calls(tree, &declared)?;
+    edits.extend(calls.iter().map(|call| call.edit(tree, rows.is_some())).collect::<Option<Vec<_>>>()?);
+    let beside: Vec<_> = calls.iter().map(|call| call.statement.byte_range()).collect();
     let root = tree.root()?;
     let element = |used: &Use| {
         let name = root.descendant_for_byte_range(used.name.start, used.name.end)?;
-        name.parent().filter(|element| element.end_byte() == used.end)
+        let around = std::iter::successors(name.parent(), |node| node.parent());
+        around.take(declared.extents.len()).last().filter(|element| element.end_byte() == used.end)
     };
-    let elements: Vec<Node<'_>> = uses(tree, &declared)?.iter().map(element).collect::<Option<_>>()?;
+    let elements: Vec<Node<'_>> = uses_beside(tree, &declared, &beside)?.iter().map(element).collect::<Option<_>>()?;
     // A lambda may change flags while an index or a value is computed, before or after the integer is read.
     let is_shared = elements.iter().any(|element| is_in_lambda(*element));
     if is_shared && !elements.iter().all(|element| is_undisturbed(tree, *element)) {
         return None;
     }
     // The integer begins with 0, and needs no loop that makes each flag false.
-    let cleared = elements.first().filter(|first| declared.initializer.is_none() && index_of(tree, **first).is_some());
+    let is_first = declared.initializer.is_none() && rows.is_none() && calls.is_empty();
+    let cleared = elements.first().filter(|first| is_first && index_of(tree, **first).is_some());
     let cleared = cleared.and_then(|first| clearing_loop(tree, declared.statement, *first));
     if let Some(cleared) = cleared {
         edits.push(tree.replacement(tree.without_blanks(cleared.byte_range()), "")?);
@@ -98,41 +116,7 @@ fn edits(variable: &PrivateVariable) -> Option<Packed> {
     for element in elements.into_iter().filter(stays).filter(|element| !flags.is_beside_toggled(*element)) {
         edits.extend(flags.element(element)?);
     }
-    Some(Packed { edits, bits, is_of_integers: integer.is_some() })
-}
-
-/// The only index of an element, if it is a number: one of class type may have its own `>>`.
-fn index_of<'t>(tree: &SyntaxTree, element: Node<'t>) -> Option<Node<'t>> {
-    Subscript::of(element)?.index().filter(|index| is_number(tree, *index))
-}
-
-/// The loop `for (int i = 0; i < 8; ++i) seen[i] = false;` around the first use, in the block of the declaration, to which nothing leads
-/// back.
-fn clearing_loop<'t>(tree: &SyntaxTree, declaration: Node<'t>, first: Node<'t>) -> Option<Node<'t>> {
-    let assignment = Assignment::of(first.parent()?).filter(|it| it.left() == Some(first))?;
-    let is_cleared =
-        matches!(assignment.operator(), None | Some("=")) && matches!(tree.slice(assignment.right()?), "false" | "0");
-    let statement = assignment.node().parent().filter(|it| it.kind() == Kind::ExpressionStatement)?;
-    let around = statement.parent()?;
-    let is_block = around.kind() == Kind::CompoundStatement && around.named_child_count() == 1;
-    let node = if is_block { around.parent()? } else { around };
-    let is_beside = node.kind() == Kind::ForStatement && node.parent() == declaration.parent();
-    let (start, condition, update) =
-        (node.field(Field::Initializer)?, node.field(Field::Condition)?, node.field(Field::Update)?);
-    // All that it does beside is to count a variable of its own.
-    let counter = start.field(Field::Declarator).filter(|it| it.kind() == Kind::InitDeclarator)?;
-    let name = tree.slice(counter.field(Field::Declarator)?);
-    let is_own = start.kind() == Kind::Declaration
-        && start.fields(Field::Declarator).count() == 1
-        && is_number_type(tree, tree.slice(start.field(Field::Type)?))
-        && is_pure(tree, counter.field(Field::Value)?);
-    let counts = update.kind() == Kind::UpdateExpression && identifiers(tree.slice(update)).eq([name]);
-    let leads_back = |it: Node<'_>| it.kind() == Kind::GotoStatement;
-    let is_plain = tree.is_plain(node)
-        && !enclosing_function(node)?.descendants().any(leads_back)
-        && !node.descendants().any(|it| it.kind() == Kind::Comment)
-        && node.prev_sibling().is_some_and(|before| !tree.slice(before).starts_with('#'));
-    (is_beside && is_cleared && is_own && counts && is_pure(tree, condition) && is_plain).then_some(node)
+    Some(Packed { edits, bits, is_of_integers: integer.is_some(), has_rows: rows.is_some() })
 }
 
 /// Whether no function with effects is called while the statement that has an element computes: the integer is read
@@ -147,213 +131,12 @@ fn is_undisturbed(tree: &SyntaxTree, element: Node<'_>) -> bool {
     !evaluated.descendants_through(|node, _| node.kind() != Kind::LambdaExpression).any(is_call)
 }
 
-struct Flags<'t> {
-    tree: &'t SyntaxTree,
-    name: &'t str,
-    /// The lowest bit, as a literal of the integer's type.
-    one: String,
-    /// The type of flags that are no `bool`.
-    integer: Option<&'t str>,
-}
-
-impl Flags<'_> {
-    /// All flags are false at first: where the array had no initializer, its elements had any value.
-    fn declaration(&self, declared: &Declared<'_>, type_node: Node<'_>, type_text: &str) -> Option<Vec<Edit>> {
-        let Self { tree, name, .. } = self;
-        let Some(removed) = beside_others(tree, declared)? else {
-            let edits = [
-                tree.replacement(type_node.byte_range(), type_text)?,
-                tree.replacement(declared.whole.byte_range(), &format!("{name} = 0"))?,
-            ];
-            return Some(edits.into());
-        };
-        let inserted = before_statement(tree, declared.statement, &format!("{type_text} {name} = 0;"))?;
-        Some(vec![inserted, tree.replacement(removed, "")?])
-    }
-
-    /// The edits for `seen[index]`.
-    fn element(&self, element: Node<'_>) -> Option<Vec<Edit>> {
-        let index = index_of(self.tree, element)?;
-        let parent = element.parent()?;
-        match Assignment::of(parent) {
-            Some(assignment) if assignment.left() == Some(element) => {
-                let (value, around) = (assignment.right()?, parent.parent()?);
-                let is_statement = around.kind() == Kind::ExpressionStatement;
-                match assignment.operator() {
-                    None | Some("=") if is_statement => self.assigned(element, index, value),
-                    None | Some("=") => self.assigned_between(element, index, value, parent),
-                    Some(operator) => self.changed(element, index, value, operator).filter(|_| is_statement),
-                }
-            }
-            _ if is_value(self.tree, element) => self.read(element, index),
-            _ => None,
-        }
-    }
-
-    /// `(seen >> index & 1)`; with `!= 0` where the type may matter.
-    fn read(&self, element: Node<'_>, index: Node<'_>) -> Option<Vec<Edit>> {
-        let (open, close) = parentheses(index);
-        let has_parentheses = || {
-            let parent = element.parent().map(Node::kind);
-            matches!(parent, Some(Kind::ConditionClause | Kind::ParenthesizedExpression))
-        };
-        let (start, end) = match is_condition(element) {
-            true if has_parentheses() => (format!("{} >> {open}", self.name), format!("{close} & 1")),
-            true => (format!("({} >> {open}", self.name), format!("{close} & 1)")),
-            false => match self.integer {
-                Some(integer) => (format!("({integer})({} >> {open}", self.name), format!("{close} & 1)")),
-                None => (format!("(({} >> {open}", self.name), format!("{close} & 1) != 0)")),
-            },
-        };
-        self.around(element, index, &start, element.end_byte(), &end)
-    }
-
-    /// `seen |= 1u << index;`
-    fn assigned(&self, element: Node<'_>, index: Node<'_>, value: Node<'_>) -> Option<Vec<Edit>> {
-        let Self { tree, name, one, .. } = self;
-        let (open, close) = parentheses(index);
-        let end = value.end_byte();
-        match tree.slice(value) {
-            _ if !self.is_flag(value) => None,
-            _ if self.is_toggled(element, index, value) => {
-                self.around(element, index, &format!("{name} ^= {one} << {open}"), end, close)
-            }
-            "true" | "1" => self.around(element, index, &format!("{name} |= {one} << {open}"), end, close),
-            "false" | "0" => {
-                self.around(element, index, &format!("{name} &= ~({one} << {open}"), end, &format!("{close})"))
-            }
-            _ => {
-                // The index is written twice and evaluated once, after the value, as in an assignment. A value of
-                // class type may have another conversion as a condition.
-                let is_fit = is_number(tree, value) && occurrences(tree.slice(index), name).next().is_none();
-                let index = is_fit.then(|| tree.slice(index))?;
-                let bit = format!("{one} << {open}{index}{close}");
-                // Compilers warn of an assignment as a condition.
-                let (before, behind) = match value.kind() {
-                    Kind::AssignmentExpression => ("((", ") != 0)"),
-                    _ => ("(", ")"),
-                };
-                let edits = [
-                    tree.replacement(element.start_byte()..value.start_byte(), &format!("{name} = {before}"))?,
-                    tree.insertion(end, &format!("{behind} ? {name} | {bit} : {name} & ~({bit})"))?,
-                ];
-                Some(edits.into())
-            }
-        }
-    }
-
-    /// Whether an element is assigned its opposite, by an index that is the same both times: `seen[k] = !seen[k];`.
-    fn is_toggled(&self, element: Node<'_>, index: Node<'_>, value: Node<'_>) -> bool {
-        let opposite = value.field(Field::Argument).filter(|_| value.operator() == Some("!"));
-        opposite.is_some_and(|it| self.tree.slice(it) == self.tree.slice(element)) && is_pure(self.tree, index)
-    }
-
-    /// Whether an element is the `seen[k]` on the right of such an assignment.
-    fn is_beside_toggled(&self, element: Node<'_>) -> bool {
-        let toggled = || {
-            let value = element.parent()?;
-            let assignment = Assignment::of(value.parent()?).filter(|it| it.right() == Some(value))?;
-            let is_statement = assignment.node().parent()?.kind() == Kind::ExpressionStatement;
-            let is_plain = is_statement && matches!(assignment.operator(), None | Some("="));
-            let target = assignment.left().filter(|_| is_plain)?;
-            Some(self.is_toggled(target, Subscript::of(target)?.index()?, value))
-        };
-        toggled().unwrap_or(false)
-    }
-
-    /// `(seen |= 1u << index, true)` for an assignment whose value another one takes.
-    fn assigned_between(
-        &self,
-        element: Node<'_>,
-        index: Node<'_>,
-        value: Node<'_>,
-        assignment: Node<'_>,
-    ) -> Option<Vec<Edit>> {
-        let Self { tree, name, one, .. } = self;
-        let outer = Assignment::of(assignment.parent()?)?;
-        let is_taken = outer.right() == Some(assignment) && is_number(tree, outer.left()?);
-        let (open, close) = parentheses(index);
-        let end = value.end_byte();
-        match tree.slice(value) {
-            "true" | "1" if is_taken => {
-                self.around(element, index, &format!("({name} |= {one} << {open}"), end, &format!("{close}, true)"))
-            }
-            "false" | "0" if is_taken => {
-                let before = format!("({name} &= ~({one} << {open}");
-                self.around(element, index, &before, end, &format!("{close}), false)"))
-            }
-            _ => None,
-        }
-    }
-
-    /// `seen |= (value ? 1u : 0u) << index;`: the value is evaluated before the index, as in the assignment.
-    fn changed(&self, element: Node<'_>, index: Node<'_>, value: Node<'_>, operator: &str) -> Option<Vec<Edit>> {
-        let Self { tree, name, one, .. } = self;
-        let is_fit = is_number(tree, value) && occurrences(tree.slice(index), name).next().is_none();
-        let zero = one.replacen('1', "0", 1);
-        let (open, close) = parentheses(index);
-        let shifted = |set: &str, unset: &str| format!(" ? {set} : {unset}) << {open}{}{close}", tree.slice(index));
-        let (before, behind) = match operator {
-            "|=" if self.is_flag(value) => (format!("{name} |= (("), format!("){}", shifted(one, &zero))),
-            // A number takes part with its lowest bit, as `true` has no other.
-            "&=" => (format!("{name} &= ~(((("), format!(") & 1){})", shifted(&zero, one))),
-            // Any other number than 0 and 1 would leave a flag set.
-            "^=" if is_condition_text(value) => (format!("{name} ^= (("), format!("){}", shifted(one, &zero))),
-            _ => return None,
-        };
-        let edits = [
-            tree.replacement(element.start_byte()..value.start_byte(), &before).filter(|_| is_fit)?,
-            tree.insertion(value.end_byte(), &behind)?,
-        ];
-        Some(edits.into())
-    }
-
-    /// Whether a flag keeps nothing else of a value: a `bool` does so by its type.
-    fn is_flag(&self, value: Node<'_>) -> bool {
-        self.integer.is_none() || matches!(self.tree.slice(value), "0" | "1") || is_condition_text(value)
-    }
-
-    /// Replaces what stands before and behind an index, up to `end`.
-    fn around(&self, element: Node<'_>, index: Node<'_>, before: &str, end: usize, behind: &str) -> Option<Vec<Edit>> {
-        let edits = [
-            self.tree.replacement(element.start_byte()..index.start_byte(), before)?,
-            self.tree.replacement(index.end_byte()..end, behind)?,
-        ];
-        Some(edits.into())
-    }
-}
-
-/// Whether an expression is 0 or 1, as its form shows.
-fn is_condition_text(value: Node<'_>) -> bool {
-    match value.kind() {
-        Kind::True | Kind::False => true,
-        Kind::ParenthesizedExpression => value.named_child(0).is_some_and(is_condition_text),
-        Kind::UnaryExpression => value.operator() == Some("!"),
-        Kind::BinaryExpression => {
-            matches!(value.operator(), Some("<" | ">" | "<=" | ">=" | "==" | "!=" | "&&" | "||"))
-        }
-        _ => false,
-    }
-}
-
-/// Parentheses around an expression that may bind less tightly than a shift.
-fn parentheses(index: Node<'_>) -> (&'static str, &'static str) {
-    match index.kind() {
-        Kind::Identifier
-        | Kind::NumberLiteral
-        | Kind::SubscriptExpression
-        | Kind::FieldExpression
-        | Kind::CallExpression
-        | Kind::ParenthesizedExpression => ("", ""),
-        _ => ("(", ")"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::rc::Rc;
 
     use super::*;
+    use cuda_syntax::identifiers::occurrences;
     use lmem_base::edit::apply;
 
     /// The body with the flags `seen` as bits.
@@ -424,8 +207,28 @@ mod tests {
             ),
             (
                 "bool seen[8] = {}; out[0] = seen[n] = true; seen[0] = seen[n] = false;",
-                "unsigned seen = 0; out[0] = (seen |= 1u << n, true); \
+                "unsigned seen = 0; out[0] = (seen |= 1u << n, true); seen &= ~(1u << 0); seen &= ~(1u << n);",
+            ),
+            (
+                "bool seen[8] = {}; if (n) seen[0] = seen[n] = false;",
+                "unsigned seen = 0; if (n) \
                  seen = (((seen &= ~(1u << n), false)) != 0) ? seen | 1u << 0 : seen & ~(1u << 0);",
+            ),
+            // Rows.
+            (
+                "bool seen[3][10] = {}; if (seen[0][n] || seen[1][in[0]]) n = 1; seen[0][n] = seen[1][n + 1] = seen[2][0] = true;",
+                "unsigned seen[3] = {}; if ((seen[0] >> n & 1) || (seen[1] >> in[0] & 1)) n = 1; \
+                 seen[0] |= 1u << n; seen[1] |= 1u << (n + 1); seen[2] |= 1u << 0;",
+            ),
+            (
+                "bool seen[2][40]; memset(seen, 0, sizeof(seen)); seen[1][n] = in[n] > 0; out[0] = seen[in[0]][n];",
+                "unsigned long long seen[2] = {}; seen[1] = (in[n] > 0) ? seen[1] | 1ull << n : seen[1] & ~(1ull << n); \
+                 out[0] = ((seen[in[0]] >> n & 1) != 0);",
+            ),
+            // Cleared by a call, at first and again.
+            (
+                "char seen[64]; memset(seen, 0, sizeof seen); while (n--) { seen[n] = 1; if (n & 1) memset(seen, 0, 64); } out[0] = !seen[n];",
+                "unsigned long long seen = 0; while (n--) { seen |= 1ull << n; if (n & 1) seen = 0; } out[0] = !(seen >> n & 1);",
             ),
             // Integers that are only flags.
             (
@@ -453,7 +256,20 @@ mod tests {
     fn what_is_more_than_flags_is_left_alone() {
         for body in [
             "bool seen[65] = {}; seen[n] = true;",
-            "bool seen[4][4] = {}; seen[n][n] = true;",
+            // Rows that are counted on the way, or are of more flags than an integer has bits.
+            "bool seen[4][4] = {}; seen[n++][n] = true;",
+            "bool seen[4][65] = {}; seen[n][n] = true;",
+            "bool seen[2][2][8] = {}; seen[1][n][n] = true;",
+            "bool seen[4][4] = {}; f(seen[n]);",
+            "bool seen[4][4] = {}; bool* row = seen[n]; row[0] = true;",
+            // Not all of it, to something else, or while it is a row of integers.
+            "char seen[24]; memset(seen, 1, sizeof seen); seen[n] = 1;",
+            "char seen[24]; memset(seen + 1, 0, 23); seen[n] = 1;",
+            "char seen[24]; n = 1; memset(seen, 0, 8); seen[n] = 1;",
+            "char seen[24]; void* p = memset(seen, 0, sizeof seen); seen[n] = 1;",
+            "char seen[4][24]; n = 1; memset(seen, 0, sizeof seen); seen[0][n] = 1;",
+            "char seen[24]; auto memset = [&](char* p, int v, int n) { p[0] = 1; }; memset(seen, 0, 24); seen[n] = 1;",
+            "char seen[24]; auto clear = [=]() mutable { memset(seen, 0, sizeof seen); }; seen[n] = 1; clear();",
             // Integers that may have other values, or are asked for their type.
             "int seen[8] = {}; seen[n] = 2;",
             "int seen[8] = {}; seen[n] = in[n];",

@@ -1,0 +1,75 @@
+//! Loops whose counters an inlined function gets as arguments: `row(i)` of a method that returns `element[index]`.
+//!
+//! The use that an access is named by is then the object at the call, which has no index. What the element is indexed by is
+//! followed outwards, call by call, to the counters of the loops there.
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Node, Subscript};
+use cuda_syntax::identifiers::identifiers;
+use lmem_base::mangling::demangle;
+use lmem_frame::{Access, Place, StackObject};
+
+use super::for_loop::{ForLoop, for_loops};
+
+/// Calls that are followed outwards.
+const MOST_CALLS: usize = 16;
+
+/// The loops around the calls that an access without an index was inlined at, whose counters are what it is indexed by, and
+/// whose trip counts are known.
+pub(super) fn handed_loops(object: &StackObject, access: &Access) -> Vec<ForLoop> {
+    let mut words: Vec<String> = Vec::new();
+    let mut inner: Option<&Place> = None;
+    for place in access.places.iter().take(MOST_CALLS) {
+        let tree = object.tree(place);
+        words = match inner {
+            None => indices_at(tree, place.offset),
+            Some(inner) => arguments_for(&words, (object.tree(inner), inner), (tree, place)),
+        };
+        if words.is_empty() {
+            break;
+        }
+        let is_counted = |it: &ForLoop| it.rounds.is_some() || it.enclosing(&|_| false).is_some();
+        let is_named = |it: &ForLoop| words.iter().any(|word| word == it.counter());
+        let around = for_loops(tree, place.offset).into_iter();
+        let found: Vec<ForLoop> = around.filter(|it| is_named(it) && is_counted(it)).collect();
+        if !found.is_empty() && inner.is_some() {
+            return found;
+        }
+        inner = Some(place);
+    }
+    Vec::new()
+}
+
+/// The names in the indices of a statement.
+fn indices_at(tree: &SyntaxTree, offset: usize) -> Vec<String> {
+    let nodes = tree.regions(offset).into_iter().flat_map(Node::descendants);
+    let indices = nodes.filter_map(Subscript::of).filter_map(Subscript::index);
+    named(indices.map(|index| tree.slice(index)))
+}
+
+/// The names in the arguments that the calls at `outer` have for parameters of the function around `inner`.
+fn arguments_for(
+    words: &[String],
+    (inner, place): (&SyntaxTree, &Place),
+    (outer, call): (&SyntaxTree, &Place),
+) -> Vec<String> {
+    // Names of parameters are those of the function that was inlined here.
+    let callee = call.callee.as_ref().filter(|callee| place.function.as_ref() == Some(callee));
+    let parameters = inner.parameters_around(place.offset);
+    let Some((callee, parameters)) = callee.zip(parameters) else { return Vec::new() };
+    let calls = outer.calls_at(call.offset, &demangle(callee));
+    let is_handed = |at: usize| parameters.get(at).is_some_and(|name| words.contains(name));
+    let handed = calls.iter().flat_map(|call| {
+        let arguments = call.arguments.iter().enumerate().filter(|(at, _)| is_handed(*at));
+        arguments.filter_map(|(_, range)| outer.text().get(range.clone()))
+    });
+    named(handed)
+}
+
+/// The names in texts, each once.
+fn named<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
+    let mut names: Vec<String> = texts.flat_map(identifiers).map(str::to_string).collect();
+    names.sort();
+    names.dedup();
+    names
+}

@@ -1,0 +1,277 @@
+//! Arrays that are members, as what a loop indexes: `p.taps[k]` of a local variable, and `taps[k]` in a method.
+//!
+//! Unlike a variable, a member has known neighbours. Code may walk from one array into the next, or have less or more memory behind
+//! the last one than its class says. So an extent bounds loops only where neither is likely: see [`MemberArray::ends_loops`].
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Field, Kind, Member, Node};
+use cuda_syntax::identifiers::{identifiers, occurrences};
+use cuda_syntax::tree::{enclosing_function, resolve};
+use lmem_base::mangling::template_arguments;
+
+/// A member that is an array of constant extents.
+pub(super) struct MemberArray<'t> {
+    tree: &'t SyntaxTree,
+    /// The expression that is indexed: `p.taps`, `taps`.
+    base: Node<'t>,
+    /// The name in its declaration.
+    name: Node<'t>,
+    /// `FieldDeclaration`
+    declaration: Node<'t>,
+    /// The class that declares it.
+    class: Node<'t>,
+    /// Whether the object is that of the method around.
+    is_of_method: bool,
+}
+
+impl<'t> MemberArray<'t> {
+    /// The member array that an expression is; `None` for variables, and where the member may be that of another class.
+    pub fn of(tree: &'t SyntaxTree, base: Node<'t>) -> Option<Self> {
+        let (name, is_of_method) = match base.kind() {
+            Kind::Identifier => {
+                let function = enclosing_function(base)?;
+                let is_local = resolve(&tree.declarations(function), tree.slice(base), base.start_byte()).is_some();
+                let class = class_around(function).filter(|_| !is_local)?;
+                (only(declared_in(tree, class, tree.slice(base)))?, true)
+            }
+            Kind::FieldExpression => {
+                let name = tree.slice(Member::of(base).filter(|it| it.is_of_object())?.name()?);
+                let is_declared = |node: &Node<'_>| tree.slice(*node) == name && member_declaration(*node).is_some();
+                let all = tree.nodes_of(&[Kind::FieldIdentifier]).filter(is_declared);
+                (only(all).filter(|_| !tree.is_declared_beside(name))?, false)
+            }
+            _ => return None,
+        };
+        let declaration = member_declaration(name)?;
+        let class = class_around(declaration)?;
+        let is_of_union = class.kind() == Kind::UnionSpecifier || class.enclosing(Kind::UnionSpecifier).is_some();
+        let found = Self { tree, base, name, declaration, class, is_of_method };
+        (!is_of_union && !found.sizes().is_empty()).then_some(found)
+    }
+
+    /// The declared extents, the outermost first.
+    pub fn sizes(&self) -> Vec<Node<'t>> {
+        let around = std::iter::successors(self.name.parent(), |node| node.parent());
+        let arrays = around.take_while(|node| node.kind() == Kind::ArrayDeclarator);
+        arrays.map(|node| node.field(Field::Size)).collect::<Option<_>>().unwrap_or_default()
+    }
+
+    /// An extent as text for the place of the use.
+    pub fn spelled(&self, size: Node<'t>) -> Option<String> {
+        let (tree, at) = (self.tree, self.base.start_byte());
+        if self.is_of_method {
+            return tree.spelled(size, at);
+        }
+        tree.settled_value_of(size).map(|value| value.to_string()).or_else(|| self.of_instance(size))
+    }
+
+    /// `N + 1` for the extent `K + 1` of a `Row<N>` whose template has the parameter `K`.
+    fn of_instance(&self, size: Node<'t>) -> Option<String> {
+        let (tree, at) = (self.tree, self.base.start_byte());
+        let parameters = tree.template_parameters(self.class);
+        let root = root(self.base)?;
+        let all = tree.declarations(enclosing_function(self.base)?);
+        let own = resolve(&all, tree.slice(root), root.start_byte())?;
+        let type_text = own.type_text.trim_start_matches("const ").trim_end_matches(['&', ' ']);
+        let list = type_text.strip_prefix(tree.slice(self.class.field(Field::Name)?))?;
+        let arguments = template_arguments(list);
+        // The member of a member would be that of another class.
+        let is_own = Member::of(self.base)?.object() == Some(root)
+            && list.trim_start().starts_with('<')
+            && arguments.len() == parameters.len();
+        let text = tree.slice(size);
+        let mut parts: Vec<(usize, &str, &str)> = Vec::new();
+        for name in identifiers(text).filter(|word| !word.starts_with(|first: char| first.is_ascii_digit())) {
+            let argument = arguments.get(parameters.iter().position(|parameter| parameter == name)?)?;
+            let is_same = tree.means_the_same(argument, own.range.0, at) && is_operand(argument);
+            parts.extend(occurrences(text, name).filter(|_| is_same).map(|start| (start, name, argument.as_str())));
+            is_same.then_some(())?;
+        }
+        parts.sort_unstable();
+        parts.dedup();
+        let mut spelled = text.to_string();
+        for (start, name, argument) in parts.into_iter().rev() {
+            spelled.replace_range(start..start + name.len(), argument);
+        }
+        is_own.then_some(spelled)
+    }
+
+    /// Whether a round with an index beyond the array would not just go on in what is beside it: it is no last member of one element,
+    /// as of structures that are longer than their class, and no other of its type follows it, as in `float x[8], y[8];`.
+    pub fn ends_loops(&self) -> bool {
+        let (tree, declaration) = (self.tree, self.declaration);
+        let mut declarators = declaration.fields(Field::Declarator);
+        let is_last_here = declarators.all(|it| it.start_byte() <= self.name.start_byte());
+        let has_several = self.sizes().first().is_some_and(|size| tree.value_of(*size) != Some(1));
+        is_last_here && has_several && self.follows_another_type()
+    }
+
+    fn follows_another_type(&self) -> bool {
+        let type_of = |node: Node<'t>| node.field(Field::Type).map(|it| self.tree.slice(it));
+        let behind = std::iter::successors(self.declaration.next_named_sibling(), |it| it.next_named_sibling());
+        for next in behind {
+            match next.kind() {
+                Kind::Comment | Kind::AccessSpecifier | Kind::FunctionDefinition => {}
+                Kind::FieldDeclaration if is_function(next) => {}
+                Kind::FieldDeclaration => return type_of(next) != type_of(self.declaration),
+                _ => return false,
+            }
+        }
+        true
+    }
+}
+
+/// Whether a declaration in a class is that of a method.
+fn is_function(declaration: Node<'_>) -> bool {
+    declaration.descendants().any(|it| it.kind() == Kind::FunctionDeclarator)
+}
+
+/// Whether a template's argument may stand for a name in a sum: a name, a number, what is in parentheses.
+fn is_operand(argument: &str) -> bool {
+    !argument.is_empty() && argument.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// `p` of `p.state.taps`
+fn root(base: Node<'_>) -> Option<Node<'_>> {
+    let mut node = base;
+    while let Some(member) = Member::of(node) {
+        node = member.object().filter(|_| member.is_of_object())?;
+    }
+    (node.kind() == Kind::Identifier).then_some(node)
+}
+
+fn only<'t>(mut found: impl Iterator<Item = Node<'t>>) -> Option<Node<'t>> {
+    let first = found.next();
+    first.filter(|_| found.next().is_none())
+}
+
+/// The class directly around a node.
+fn class_around(node: Node<'_>) -> Option<Node<'_>> {
+    let is_class =
+        |it: &Node<'_>| matches!(it.kind(), Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier);
+    node.ancestors().skip(1).find(is_class)
+}
+
+/// The declaration of a member whose name a node is.
+fn member_declaration(name: Node<'_>) -> Option<Node<'_>> {
+    let mut around = std::iter::successors(name.parent(), |node| node.parent());
+    around.find(|node| !node.is_declarator()).filter(|node| node.kind() == Kind::FieldDeclaration)
+}
+
+/// The names of a class's own members that are called `name`.
+fn declared_in<'t>(tree: &'t SyntaxTree, class: Node<'t>, name: &str) -> impl Iterator<Item = Node<'t>> {
+    let members = class.field(Field::Body).into_iter().flat_map(Node::named_children);
+    let declarators = members
+        .filter(|it| it.kind() == Kind::FieldDeclaration)
+        .flat_map(|it| it.fields(Field::Declarator).collect::<Vec<_>>());
+    let names = declarators.map(Node::declared_name);
+    names.filter(move |it| it.kind() == Kind::FieldIdentifier && tree.slice(*it) == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::super::extent::WantedArray;
+    use super::super::for_loop::for_loops;
+    use cuda_syntax::SyntaxTree;
+    use lmem_base::edit::apply;
+
+    const CLASSES: &str = "template <int K> struct Basis {
+    float at[K + 1];
+    __device__ void eval(float x, int order) {
+        for (int l = 2; l <= order; ++l) at[l] = x * at[l - 1] - at[l - 2]; // IN THE METHOD
+    }
+};
+struct Patch { float c[10]; int deg; };
+struct Pair { float lo[4], hi[4]; };
+struct Rows { float x[4]; float y[4]; float z[4]; int n; };
+struct Tail { int n; float data[1]; };
+union Words { float part[4]; float all[16]; };
+struct Both { union { float some[4]; float every[8]; }; int n; };
+";
+
+    /// The header of the loop around a mark, once it is guarded for an array.
+    fn guarded(body: &str, mark: &str, array: &str) -> Option<String> {
+        let text = format!(
+            "{CLASSES}template <int M> __global__ void k(float* out, int n, Patch* q, Patch& r) {{
+    Basis<M> b; Basis<2 * M> w; Patch p; Pair v; Rows s; Tail t; Words u; Both a; const Basis<9> d = {{}};
+    {body}
+}}\n"
+        );
+        let tree = Rc::new(SyntaxTree::example("a.cu", &text));
+        let at = text.find(mark)?;
+        let line_of = |text: &str| text.lines().find(|line| line.contains(mark)).map(|line| line.trim().to_string());
+        let found = for_loops(&tree, tree.text()[..at].rfind("for (")?);
+        let guard = found.first()?.guarded(&WantedArray::new(array, &[]))?;
+        assert!(guard.is_of_member);
+        let edited = apply(&text, &guard.edits.iter().collect::<Vec<_>>())?;
+        let line = line_of(&edited)?;
+        Some(line.split(" /").next().unwrap_or(&line).to_string())
+    }
+
+    #[test]
+    fn loops_end_where_a_member_does() {
+        for (body, array, expected) in [
+            (
+                "for (int k = 0; k < n; ++k) out[k] = p.c[k]; // HERE",
+                "p.c",
+                "for (int k = 0; k < 10; ++k) if (k < n) out[k] = p.c[k];",
+            ),
+            (
+                "for (int k = p.deg; k >= 0; --k) out[0] = out[0] * 2 + p.c[k]; // HERE",
+                "p.c",
+                "for (int k = 9; k >= 0; --k) if (k <= p.deg) out[0] = out[0] * 2 + p.c[k];",
+            ),
+            // The variable is a whole object, or a reference to one.
+            (
+                "for (int k = 0; k < n; ++k) out[k] = p.c[k]; // HERE",
+                "p",
+                "for (int k = 0; k < 10; ++k) if (k < n) out[k] = p.c[k];",
+            ),
+            (
+                "for (int k = 0; k < n; ++k) out[k] = r.c[k]; // HERE",
+                "r",
+                "for (int k = 0; k < 10; ++k) if (k < n) out[k] = r.c[k];",
+            ),
+            // The extent of an instance.
+            (
+                "for (int l = 0; l <= n; ++l) out[l] = b.at[l]; // HERE",
+                "b",
+                "for (int l = 0; l < M + 1; ++l) if (l <= n) out[l] = b.at[l];",
+            ),
+            (
+                "for (int l = 0; l <= n; ++l) out[l] = d.at[l]; // HERE",
+                "d",
+                "for (int l = 0; l < 9 + 1; ++l) if (l <= n) out[l] = d.at[l];",
+            ),
+            // Of several arrays, one ends the loop.
+            (
+                "for (int k = 0; k < n; ++k) out[k] = s.x[k] + s.y[k] + s.z[k]; // HERE",
+                "s.x",
+                "for (int k = 0; k < 4; ++k) if (k < n) out[k] = s.x[k] + s.y[k] + s.z[k];",
+            ),
+        ] {
+            assert_eq!(guarded(body, "HERE", array).as_deref(), Some(expected), "{body}");
+        }
+        let method = guarded("", "IN THE METHOD", "at");
+        let expected = "for (int l = 2; l < K + 1; ++l) if (l <= order) at[l] = x * at[l - 1] - at[l - 2];";
+        assert_eq!(method.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn loops_may_go_on_in_what_follows_a_member() {
+        for (body, array) in [
+            ("for (int k = 0; k < n; ++k) out[k] = v.lo[k]; // HERE", "v.lo"),
+            ("for (int k = 0; k < n; ++k) out[k] = s.x[k]; // HERE", "s.x"),
+            ("for (int k = 0; k < n; ++k) out[k] = t.data[k]; // HERE", "t.data"),
+            ("for (int k = 0; k < n; ++k) out[k] = u.part[k]; // HERE", "u.part"),
+            ("for (int k = 0; k < n; ++k) out[k] = a.some[k]; // HERE", "a.some"),
+            // Memory that may be larger than the class, and an extent that cannot be spelled.
+            ("for (int k = 0; k < n; ++k) out[k] = q->c[k]; // HERE", "q->c"),
+            ("for (int l = 0; l <= n; ++l) out[l] = w.at[l]; // HERE", "w.at"),
+        ] {
+            assert_eq!(guarded(body, "HERE", array), None, "{body}");
+        }
+    }
+}
