@@ -42,7 +42,7 @@ use lmem_base::words::{bytes, list, plural};
 use lmem_frame::{CallArea, CallAreaKind, EscapeKind, KernelFrame, PassedTo, StackObject, StackObjectKind};
 use ptx_syntax::Operand;
 
-use crate::framework::{Check, Finding, Lint, LintContext, object_finding};
+use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, object_finding};
 use crate::rewrite::{devirtualize, inline};
 
 pub(crate) static LINT: Lint =
@@ -53,8 +53,11 @@ const SHOWN: usize = 3;
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let is_read_only = object.escapes().iter().all(|escape| matches!(escape.kind, EscapeKind::Generic(_)));
-    if let (StackObjectKind::Variable, Some(to), None) = (&object.kind, &object.passed_to(), &object.variable)
+    // What the user's code indexes is in memory for that, whatever is done with it then.
+    let is_indexed = object.accesses.iter().any(|access| access.is_computed() && access.index.is_some());
+    if let (StackObjectKind::Variable, Some(to)) = (&object.kind, &object.passed_to())
         && is_read_only
+        && !is_indexed
     {
         return Some(copied(cx, object, to));
     }
@@ -167,12 +170,18 @@ fn copied(cx: &LintContext<'_>, object: &StackObject, to: &PassedTo) -> Finding 
         Some(name) => format!("`{}`", demangle(name)),
         None => "an indirect call".to_string(),
     };
-    let message =
-        format!("an argument of {callee} ({}) is copied to local memory", bytes(object.bytes - object.padding));
-    object_finding(object, object.guilty(), message)
-        .primary(to.call.as_ref(), "passed by value here")
+    let finding = match object.variable {
+        Some(_) => in_local_memory(object, None, &format!("passed by value to {callee}, which is not inlined"))
+            .label(to.call.as_ref(), "copied for the call"),
+        None => {
+            let size = bytes(object.bytes - object.padding);
+            object_finding(object, object.guilty(), format!("an argument of {callee} ({size}) is copied to local memory"))
+                .primary(to.call.as_ref(), "passed by value here")
+        }
+    };
+    finding
         .primary(cx.frame.span.as_ref(), "in this kernel")
-        .help("pass only the members that are needed, or let the function be inlined (`__forceinline__`)")
+        .help("take it by `const &`, pass only the members that are needed, or let the function be inlined (`__forceinline__`)")
         .suggest(inline::suggestion(cx, object, to.callee.as_slice()))
 }
 

@@ -280,6 +280,9 @@ pub fn estimate(executed: &Executed, before: Usage, after: Usage, arch: Arch) ->
     // Other launches of the program, and those of other programs, may fill the GPU.
     let full = Executed { before: executed.before.on_a_full_gpu(), after: executed.after.on_a_full_gpu() };
     let cautious = cautious_ratio(&full, before, after, arch, &CAUTIOUS)?.min(as_counted);
+    let adds = adds(executed, before, after);
+    // Loads of a table or of a parameter take the place of as many from local memory: that alone makes nothing slower.
+    let expected = if adds { expected } else { expected.max(cautious.min(1.0)) };
     Some(Estimate {
         speedup: Speedup {
             percent: percent(expected),
@@ -287,7 +290,7 @@ pub fn estimate(executed: &Executed, before: Usage, after: Usage, arch: Arch) ->
             high_percent: percent(expected * HIGH),
         },
         cautious_percent: percent(cautious),
-        adds: adds(executed, before, after),
+        adds,
         adds_shared: executed.after.shared_passes > executed.before.shared_passes,
         promoted: promoted(executed, before, after),
     })

@@ -37,7 +37,12 @@ pub fn mark_use(
         let Some(mention) = best_use(mentions(), access, place, trees) else { return };
         let inner = found.iter().find(|one| std::ptr::eq(&one.mention, mention)).map_or(&[][..], |one| &one.inner);
         match inner {
-            [_, ..] if level > 0 && !is_index_of_caller(access, inner, trees) && !is_element(mention, inner) => {
+            [_, ..]
+                if level > 0
+                    && !is_index_of_caller(access, inner, trees)
+                    && !is_element(mention, inner)
+                    && !has_base(access, &mention.indices, (level, &first.places), trees) =>
+            {
                 access.via = place.tree(trees).span(mention.range.clone());
                 let places = access.places.clone();
                 narrow_inner(access, (0, &places), inner, trees);
@@ -71,6 +76,22 @@ pub fn mark_use(
     }
 }
 
+/// Whether a data-dependent address begins at an element that the text has: `&a[first]`, or `a + first`, by which loops over constant
+/// offsets are moved. What they add is not to blame.
+fn has_base(
+    access: &Access,
+    indices: &[Range<usize>],
+    (level, places): (usize, &Places),
+    trees: &SyntaxTrees<'_>,
+) -> bool {
+    let Some(place) = places.first().filter(|_| matches!(access.address, Address::Computed(_))) else { return false };
+    let tree = place.tree(trees);
+    indices.iter().any(|index| {
+        let is_fixed = identifiers(text_of(index, place, trees)).all(|word| tree.is_fixed(word, index.start));
+        !is_fixed && walk_of(index, level, places, trees).is_none()
+    })
+}
+
 /// Whether the caller gives an element, `rows[k]`, which the inlined function uses as a whole: the caller's index is the one to blame.
 fn is_element(mention: &Mention, inner: &[Use]) -> bool {
     has_index(mention) && inner.iter().all(|one| one.all().next().is_none())
@@ -102,8 +123,16 @@ fn narrow_between(access: &mut Access, level: usize, trees: &SyntaxTrees<'_>) ->
         let Some(place) = places.first() else { break };
         let tree = place.tree(trees);
         let mentions = tree.regions(place.offset).into_iter().flat_map(|region| tree.mentions(region).to_vec());
-        let indexed = mentions.filter(|mention| mention.declaration.is_parameter && !mention.indices.is_empty());
-        let uses: Vec<Use> = indexed.map(|mention| Use::of(&mention)).collect();
+        let given: Vec<Mention> = mentions.filter(|mention| mention.declaration.is_parameter).collect();
+        let indexed: Vec<&Mention> = given.iter().filter(|mention| !mention.indices.is_empty()).collect();
+        // A view by value, `v(row, column)`, has no index that the text shows.
+        let views = || {
+            let views: Vec<&Mention> = given.iter().filter(|mention| mention.declaration.kind.has_parts()).collect();
+            let is_one = views.iter().all(|mention| mention.declaration.range == views[0].declaration.range);
+            if is_one { views } else { Vec::new() }
+        };
+        let chosen = if indexed.is_empty() { views() } else { indexed };
+        let uses: Vec<Use> = chosen.into_iter().map(Use::of).collect();
         if !uses.is_empty() {
             narrow_inner(access, (between, places), &uses, trees);
             return true;
@@ -214,7 +243,12 @@ fn likeness(one: &Use, access: &Access, place: &Place, trees: &SyntaxTrees<'_>) 
 /// Sets the span of an access to a use at a level, where the places from there on start; `uses` are all candidates.
 fn narrow(access: &mut Access, (level, places): (usize, &Places), chosen: &Use, uses: &[Use], trees: &SyntaxTrees<'_>) {
     let Some(place) = places.first() else { return };
-    let index = guilty_index(chosen, access, place, trees);
+    let is_moved = !chosen.indices.is_empty() && has_base(access, &chosen.outer, (level, places), trees);
+    let moved = || Use { indices: Vec::new(), ..chosen.clone() };
+    let index = match is_moved {
+        true => guilty_index(&moved(), access, place, trees),
+        false => guilty_index(chosen, access, place, trees),
+    };
     if !(index.is_none() && access.is_computed() && is_elsewhere(chosen, place, trees)) {
         access.span = place.tree(trees).span(chosen.range.clone()).or(access.span.take());
     }
@@ -225,7 +259,7 @@ fn narrow(access: &mut Access, (level, places): (usize, &Places), chosen: &Use, 
     }
     if let (Address::Computed(sources), false) = (&access.address, is_listed) {
         let is_own = !(sources.thread_index || sources.block_index);
-        let walked = index.clone().filter(|_| !access.is_found);
+        let walked = index.clone().filter(|_| !access.is_found && !is_moved);
         let walk = walked.and_then(|index| walk_of(&index, level, places, trees));
         let objects = |used: &Use| {
             let open = used.all().filter(|index| !is_number(text_of(index, place, trees)));
