@@ -108,7 +108,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     }
     let finding = in_local_memory(object, Some(guilty), "dynamically indexed");
     let finding = finding.access(object, guilty, in_loop(&origin(sources), object, guilty));
-    let finding = also_divergent(finding, own, sources);
+    let finding = also_walked(also_divergent(finding, own.clone(), sources), object, own, guilty);
     let finding = finding.help(advice(cx, object, guilty, sources));
     // For few elements, shared memory is as fast as selects, and for more it is faster. With an unknown block size,
     // selects are preferred.
@@ -142,6 +142,22 @@ fn also_divergent<'o>(mut finding: Finding, own: impl Iterator<Item = &'o Access
         }
         None => finding,
     }
+}
+
+/// Where loops over the array are nested deeper than the index to blame, they decide what it costs, and a constant index alone would
+/// leave them.
+fn also_walked<'o>(
+    finding: Finding,
+    object: &StackObject,
+    own: impl Iterator<Item = &'o Access>,
+    guilty: &Access,
+) -> Finding {
+    let is_deeper = |access: &&Access| {
+        matches!(access.address, Address::Induction(_)) && access.loop_depth > guilty.loop_depth
+    };
+    let walked = own.filter(is_deeper).max_by_key(|access| access.guilt());
+    let found = walked.and_then(|access| object.source_loop(access));
+    finding.label(found.as_ref().map(|found| &found.span), "walked by this loop, too")
 }
 
 /// Explains a variable that is only reached by constant offsets, from a pointer that is to it or to another variable.

@@ -15,8 +15,9 @@ pub fn reason(cx: &LintContext<'_>, object: &StackObject) -> Option<String> {
     }
     let why = in_source(object).unwrap_or_else(|| {
         let shared = shared::obstacle(cx, object);
-        let shared =
-            shared.unwrap_or_else(|| "its declaration and uses do not fit a move to shared memory".to_string());
+        let shared = shared.unwrap_or_else(|| {
+            "for a move to shared memory, its declaration or a use of it is not simple enough".to_string()
+        });
         format!("no loop, select or flag is certain to keep the meaning; {shared}")
     });
     Some(format!("no edit tried: {why}"))

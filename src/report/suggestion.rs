@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use lmem_base::diagnostic::{Edit, Suggestion};
+use lmem_base::diagnostic::{Comparison, Edit, Suggestion, Verification};
 use lmem_base::edit;
 use lmem_base::source::SourceFile;
 
@@ -161,9 +161,14 @@ pub(super) fn shown_by_runs(suggestion: &Suggestion) -> Option<String> {
 
 /// The title, and that the edit was compiled.
 fn titled(suggestion: &Suggestion) -> String {
+    let verification = suggestion.verification.as_ref();
+    // Where no results were compared, the compiler alone has verified the edit.
+    let is_compared =
+        !matches!(verification.and_then(Verification::results), Some(Comparison::NotCompared { .. }));
     let verified = match suggestion.is_proven() {
         true if suggestion.title.chars().count() <= MAX_TITLE => " (verified by recompiling)",
-        true => " (verified)",
+        true if is_compared => " (verified)",
+        true => " (recompiled)",
         false => "",
     };
     format!("{}{verified}", suggestion.title)
@@ -182,9 +187,7 @@ fn cut(line: &str, columns: usize) -> String {
 mod tests {
     use super::*;
     use crate::report::samples;
-    use lmem_base::diagnostic::{
-        Applicability, Comparison, Footprint, ResourceUsage, Speedup, Verification, VerifiedKernel,
-    };
+    use lmem_base::diagnostic::{Applicability, Footprint, ResourceUsage, Speedup, VerifiedKernel};
     use lmem_base::source::Span;
     use snapbox::{IntoData, assert_data_eq, str};
 

@@ -74,10 +74,12 @@ pub(super) fn open_bound<'t>(
         }
         // With a larger step, starting at the last index would visit other elements.
         (-1, None) if kind == CounterKind::Int && initializer.is_some() && is_alone => {
+            // The end may be the counter of a loop around, which each copy of the loop knows.
+            let end = condition.field(Field::Right)?;
             let is_down = condition.kind() == Kind::BinaryExpression
                 && tree.slice(condition.field(Field::Left)?) == counter
                 && matches!(condition.operator()?, ">" | ">=")
-                && constant(condition.field(Field::Right)?)? >= 0
+                && (constant(end).is_some_and(|end| end >= 0) || rises(tree, end))
                 && is_steady_value(tree, start, body, counter)
                 && is_int(tree, start);
             is_down.then_some(Bound::Start(start))

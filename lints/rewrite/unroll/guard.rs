@@ -356,6 +356,10 @@ mod tests {
                 "#pragma unroll for (size_t i = 0; i < W; i++) if (i < n) { a[i] = HERE; if (in[i]) break; }",
             ),
             (
+                "for (int r = 1; r < n; ++r) for (int i = n; i >= r; --i) { a[i] = HERE; }",
+                "for (int r = 1; r < n; ++r) #pragma unroll for (int i = W - 1; i >= r; --i) if (i <= n) { a[i] = HERE; }",
+            ),
+            (
                 "for (int i = n - 1; i >= 0; --i) { a[i] = HERE; }",
                 "#pragma unroll for (int i = W - 1; i >= 0; --i) if (i <= n - 1) { a[i] = HERE; }",
             ),

@@ -4,12 +4,13 @@
 //! followed outwards, call by call, to the counters of the loops there.
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Node, Subscript};
+use cuda_syntax::ast::{Call, Node, Subscript};
 use cuda_syntax::identifiers::identifiers;
 use lmem_base::mangling::demangle;
-use lmem_frame::{Access, Place, StackObject};
+use lmem_frame::{Access, Address, Place, StackObject};
+use nv_code::dataflow::TripCount;
 
-use super::for_loop::{ForLoop, for_loops};
+use super::for_loop::{ForLoop, for_loops, stepped_loop};
 
 /// Calls that are followed outwards.
 const MOST_CALLS: usize = 16;
@@ -22,17 +23,24 @@ pub(super) fn handed_loops(object: &StackObject, access: &Access) -> Vec<ForLoop
     for place in access.places.iter().take(MOST_CALLS) {
         let tree = object.tree(place);
         words = match inner {
-            None => indices_at(tree, place.offset),
+            None => indices_at(tree, place.offset, access),
             Some(inner) => arguments_for(&words, (object.tree(inner), inner), (tree, place)),
         };
         if words.is_empty() {
             break;
         }
-        let is_counted = |it: &ForLoop| it.rounds.is_some() || it.enclosing(&|_| false).is_some();
+        // Bounds of a template's instance are known to the compiler alone.
+        let is_constant = access.address == Address::Induction(TripCount::Constant);
+        let is_counted = |it: &ForLoop| is_constant || it.rounds.is_some() || it.enclosing(&|_| false).is_some();
         let is_named = |it: &ForLoop| words.iter().any(|word| word == it.counter());
         let around = for_loops(tree, place.offset).into_iter();
-        let found: Vec<ForLoop> = around.filter(|it| is_named(it) && is_counted(it)).collect();
-        if !found.is_empty() && inner.is_some() {
+        let mut found: Vec<ForLoop> = around.filter(|it| is_named(it) && is_counted(it)).collect();
+        if found.is_empty() {
+            // `first += 2` in the body of a loop with a constant trip count.
+            let named: Vec<&str> = words.iter().map(String::as_str).collect();
+            found.extend(stepped_loop(tree, place.offset, &named).filter(|it| it.rounds.is_some()));
+        }
+        if !found.is_empty() {
             return found;
         }
         inner = Some(place);
@@ -40,11 +48,18 @@ pub(super) fn handed_loops(object: &StackObject, access: &Access) -> Vec<ForLoop
     Vec::new()
 }
 
-/// The names in the indices of a statement.
-fn indices_at(tree: &SyntaxTree, offset: usize) -> Vec<String> {
-    let nodes = tree.regions(offset).into_iter().flat_map(Node::descendants);
-    let indices = nodes.filter_map(Subscript::of).filter_map(Subscript::index);
-    named(indices.map(|index| tree.slice(index)))
+/// The names in the indices of a statement, and in the arguments of the method that an access is in, where the compiler does not tell
+/// of that.
+fn indices_at(tree: &SyntaxTree, offset: usize, access: &Access) -> Vec<String> {
+    let used = access.span.as_ref().map_or("", |span| span.text());
+    let parts = |node: Node<'_>| {
+        let is_method = |call: &Call<'_>| call.function().is_some_and(|called| tree.slice(called) == used);
+        let call = Call::of(node).filter(is_method);
+        let index = Subscript::of(node).and_then(Subscript::index);
+        let arguments = call.into_iter().flat_map(Call::arguments).chain(index);
+        arguments.map(|part| tree.slice(part)).collect::<Vec<_>>()
+    };
+    named(tree.regions(offset).into_iter().flat_map(Node::descendants).flat_map(parts))
 }
 
 /// The names in the arguments that the calls at `outer` have for parameters of the function around `inner`.
