@@ -175,8 +175,12 @@ fn copied(cx: &LintContext<'_>, object: &StackObject, to: &PassedTo) -> Finding 
             .label(to.call.as_ref(), "copied for the call"),
         None => {
             let size = bytes(object.bytes - object.padding);
-            object_finding(object, object.guilty(), format!("an argument of {callee} ({size}) is copied to local memory"))
-                .primary(to.call.as_ref(), "passed by value here")
+            object_finding(
+                object,
+                object.guilty(),
+                format!("an argument of {callee} ({size}) is copied to local memory"),
+            )
+            .primary(to.call.as_ref(), "passed by value here")
         }
     };
     finding

@@ -152,9 +152,8 @@ fn also_walked<'o>(
     own: impl Iterator<Item = &'o Access>,
     guilty: &Access,
 ) -> Finding {
-    let is_deeper = |access: &&Access| {
-        matches!(access.address, Address::Induction(_)) && access.loop_depth > guilty.loop_depth
-    };
+    let is_deeper =
+        |access: &&Access| matches!(access.address, Address::Induction(_)) && access.loop_depth > guilty.loop_depth;
     let walked = own.filter(is_deeper).max_by_key(|access| access.guilt());
     let found = walked.and_then(|access| object.source_loop(access));
     finding.label(found.as_ref().map(|found| &found.span), "walked by this loop, too")

@@ -2,11 +2,11 @@
 //!
 //! A copy whose members are indexed at run time is an array in local memory, filled from memory and read again. A reference has no copy,
 //! where nothing changes the object meanwhile: it is behind a pointer to `const` of which `__restrict__` says that nothing writes there.
-//! Or it is `__constant__`, which no kernel writes.
+//! Or it is `__constant__`, which no kernel writes. Or nothing at all is written until the copy was used for the last time.
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node, Subscript};
-use cuda_syntax::tree::{access_path, enclosing_function};
+use cuda_syntax::tree::{Declaration, access_path, enclosing_function};
 use cuda_syntax::types;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
@@ -19,6 +19,7 @@ use super::facts::purity::is_pure;
 use super::facts::sites::{functions_named, located, trees};
 use super::facts::taken::is_value;
 use super::facts::unseen::{is_taken_for_type, uses_of, variable};
+use super::facts::unwritten::stays_unwritten;
 use super::unroll::body::has_meetings;
 
 /// A reference in place of the copy; `None` where the copy, or what it is made of, may be changed.
@@ -30,6 +31,7 @@ pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     let reason = match copy.source {
         Source::Promised => format!("`__restrict__` says that nothing writes to `{}`", copy.base),
         Source::Constant => format!("no kernel writes to `{}`, which is `__constant__`", copy.base),
+        Source::Unwritten => "no memory is written before its last use".to_string(),
     };
     let title = format!("read `{}` where it lies, by a reference; {reason}", tree.slice(copy.name));
     let rewrite = Rewrite::new(Applicability::MaybeIncorrect, copy.edits(tree)?).keeping_loops(true);
@@ -50,6 +52,8 @@ enum Source {
     Promised,
     /// It is `__constant__`.
     Constant,
+    /// No memory is written until the copy was used for the last time.
+    Unwritten,
 }
 
 impl<'v> Copied<'v> {
@@ -76,11 +80,15 @@ impl<'v> Copied<'v> {
         let base = element.base().filter(|base| base.kind() == Kind::Identifier)?;
         element.index().filter(|index| is_pure(tree, *index))?;
         // What is asked for its type would be a reference.
+        let uses = uses_of(tree, name)?;
         let is_read = !is_taken_for_type(tree, tree.slice(name))
-            && uses_of(tree, name)?.into_iter().all(|used| is_read(tree, used, type_text, texts, MAX_CALLS));
+            && uses.iter().all(|used| is_read(tree, *used, type_text, texts, MAX_CALLS));
         let source = match () {
             () if is_constant_memory(tree, base, type_text) => Source::Constant,
             () if is_promised(tree, base, type_text) => Source::Promised,
+            () if is_of_type(tree, base, type_text) && stays_unwritten(tree, statement, base, &uses, texts) => {
+                Source::Unwritten
+            }
             () => return None,
         };
         is_read.then_some(Self { statement, name, base: tree.slice(base), source })
@@ -140,6 +148,26 @@ fn is_lent(tree: &SyntaxTree, used: Node<'_>, type_text: &str, texts: &[&SyntaxT
         && is_type(text, parameter.field(Field::Type)?, type_text)
         && !is_taken_for_type(text, text.slice(own));
     Some(is_fit && uses_of(text, own)?.into_iter().all(|used| is_read(text, used, type_text, texts, calls)))
+}
+
+/// Whether a name is that of a local array, of a parameter, or of another pointer to objects of a type.
+fn is_of_type(tree: &SyntaxTree, base: Node<'_>, type_text: &str) -> bool {
+    let element = |text: &str| {
+        let text = text.split(['*', '[']).next().unwrap_or("");
+        let words = text.split_whitespace().filter(|word| !matches!(*word, "const" | "struct" | "__shared__"));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    let is_volatile = |own: &Declaration| {
+        let name = tree.root().and_then(|root| root.named_descendant_for_byte_range(own.range.0, own.range.1));
+        let mut around = name.into_iter().flat_map(Node::ancestors);
+        let declared = around.find(|it| matches!(it.kind(), Kind::Declaration | Kind::ParameterDeclaration));
+        declared.is_none_or(|declared| tree.slice(declared).contains("volatile"))
+    };
+    let is_it = |own: Declaration| {
+        let levels = own.type_text.matches(['*', '[']).count();
+        levels == 1 && !is_volatile(&own) && element(&own.type_text) == element(type_text)
+    };
+    variable(tree, base).is_some_and(is_it)
 }
 
 /// Whether a name is that of an array `__constant__ T name[…]` outside of all functions, and of nothing else.
@@ -271,6 +299,8 @@ mod tests {
                 "const Node node = in[i + 1]; out[i] = node.w[i] + in[i].kids[i];",
                 "const Node &node = in[i + 1]; out[i] = node.w[i] + in[i].kids[i];",
             ),
+            // Without a promise, where nothing is written before.
+            ("Node *in", "Node node = in[i]; out[i] = node.w[i];", "const Node &node = in[i]; out[i] = node.w[i];"),
         ] {
             assert_eq!(edited(parameters, body).as_deref(), Some(expected));
         }
@@ -387,7 +417,8 @@ mod tests {
             ("const Node *__restrict__ in", "static Node node = in[i]; out[i] = node.w[i];"),
             ("const Node *const *__restrict__ in", "Node node = in[i][0]; out[i] = node.w[i];"),
         ] {
-            assert_eq!(edited(parameters, body), None, "{body}");
+            let body = body.replace("; out[i]", "; out[0] = 1; out[i]");
+            assert_eq!(edited(parameters, &body), None, "{body}");
         }
     }
 }

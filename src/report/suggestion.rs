@@ -163,8 +163,7 @@ pub(super) fn shown_by_runs(suggestion: &Suggestion) -> Option<String> {
 fn titled(suggestion: &Suggestion) -> String {
     let verification = suggestion.verification.as_ref();
     // Where no results were compared, the compiler alone has verified the edit.
-    let is_compared =
-        !matches!(verification.and_then(Verification::results), Some(Comparison::NotCompared { .. }));
+    let is_compared = !matches!(verification.and_then(Verification::results), Some(Comparison::NotCompared { .. }));
     let verified = match suggestion.is_proven() {
         true if suggestion.title.chars().count() <= MAX_TITLE => " (verified by recompiling)",
         true if is_compared => " (verified)",

@@ -23,3 +23,4 @@ pub mod taken;
 pub mod text;
 pub mod typed_use;
 pub mod unseen;
+pub mod unwritten;

@@ -170,6 +170,23 @@ impl<'t> Numbers<'t> {
         }
     }
 
+    /// Whether all members with the name of a member have a type that fits, and are no pointers or arrays of it.
+    fn is_member_of_type(self, member: Node<'_>, is_fit: &dyn Fn(&str) -> bool) -> bool {
+        let tree = self.tree;
+        let name = member.field(Field::Field).map_or("", |field| tree.slice(field));
+        let declared = |node: &Node<'_>| {
+            node.fields(Field::Declarator).any(|declarator| tree.slice(innermost(declarator)) == name)
+        };
+        let mut members = tree.nodes_of(&[Kind::FieldDeclaration]).filter(declared).peekable();
+        !tree.is_declared_beside(name)
+            && members.peek().is_some()
+            && members.all(|node| {
+                let mut own = node.fields(Field::Declarator).filter(|it| tree.slice(innermost(*it)) == name);
+                let is_plain = own.all(|declarator| declarator.kind() == Kind::FieldIdentifier);
+                is_plain && node.field(Field::Type).is_some_and(|it| is_fit(tree.slice(it)))
+            })
+    }
+
     /// Whether all members of this name in the text are numbers, or arrays of them.
     fn is_member(self, node: Node<'_>, is_array: bool) -> bool {
         let tree = self.tree;
@@ -192,6 +209,7 @@ impl<'t> Numbers<'t> {
         let element = Subscript::of(base).and_then(|element| element.base());
         let has_vector = match element {
             Some(array) => array.kind() == Kind::Identifier && self.is_variable(array, &is_of_vectors),
+            None if base.kind() == Kind::FieldExpression => self.is_member_of_type(base, &is_vector),
             None => base.kind() == Kind::Identifier && self.is_variable(base, &is_vector),
         };
         if is_component && has_vector {
@@ -326,7 +344,7 @@ mod tests {
     use super::*;
     use lmem_unit::Beside;
 
-    const HEAD: &str = "struct Node { int v; operator int() const; };\nstruct Args { const int* order; short key; Node node; };\n\
+    const HEAD: &str = "struct Node { int v; operator int() const; };\nstruct Args { const int* order; short key; Node node; float3 pos; float3 rows[2], *to; };\n\
         using Index = unsigned; typedef Node Id; enum Side { LEFT }; enum class Far { AWAY };\n\
         __constant__ int table[8]; __constant__ Node nodes[8];\nconstexpr int N = 4;\n#define TID (threadIdx.x)\n\
         __device__ int hash(int); __device__ Node find(int); __device__ Node abs(Node);\n\
@@ -357,6 +375,7 @@ mod tests {
             "table[n & 7]",
             "args.key",
             "args.order[n]",
+            "args.pos.y",
             "p.x",
             "threadIdx.x",
             "(n + 1) * W",
@@ -386,6 +405,9 @@ mod tests {
             "1 + node",
             "-node",
             "args.node",
+            "args.node.x",
+            "args.rows.x",
+            "args.to.x",
             "n ? node : 1",
             "find(n)",
             "abs(n)",
