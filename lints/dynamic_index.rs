@@ -87,8 +87,8 @@ use crate::framework::{Check, Finding, Lint, LintContext, in_local_memory, in_lo
 use crate::large_array::{IN_PIECES, exceeds_registers};
 use crate::rewrite::select::{FORMS, worth::SELECT_ELEMENTS};
 use crate::rewrite::{
-    bits, component, exchange, in_place, index_table, insertion, ring_order, select, shared, static_table, unroll,
-    untried,
+    bits, component, exchange, found_value, in_place, index_table, insertion, ring_order, select, shared, static_table,
+    unroll, untried,
 };
 
 pub(crate) static LINT: Lint = Lint {
@@ -118,6 +118,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     };
     let finding = finding.suggest(bits::suggestion(object)).suggest(in_place::suggestion(object));
     let finding = insertion::suggestions(object).into_iter().fold(finding, |finding, it| finding.suggest(Some(it)));
+    let finding = found_value::suggestions(object).into_iter().fold(finding, |finding, it| finding.suggest(Some(it)));
     let in_order = ring_order::suggestions(object).into_iter();
     let finding = in_order.fold(finding, |finding, suggestion| finding.suggest(Some(suggestion)));
     // If variables share memory, the machine code does not tell which of them is constant.

@@ -14,6 +14,7 @@ pub mod devirtualize;
 mod edits;
 pub mod exchange;
 pub mod facts;
+pub mod found_value;
 pub mod in_place;
 pub mod index_table;
 pub mod inline;

@@ -80,7 +80,7 @@ pub fn may_write(tree: &SyntaxTree, body: Node<'_>, name: &str) -> bool {
 }
 
 /// Whether a macro, or lines of another build, may write a variable.
-fn may_be_written_unseen(tree: &SyntaxTree, region: Node<'_>, name: &str) -> bool {
+pub fn may_be_written_unseen(tree: &SyntaxTree, region: Node<'_>, name: &str) -> bool {
     tree.compiled().may_write(tree.text(), &region.byte_range(), name)
 }
 

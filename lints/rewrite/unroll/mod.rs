@@ -15,7 +15,7 @@ mod linear;
 mod lower;
 mod member;
 mod parameter;
-mod round;
+pub(super) mod round;
 pub(super) mod search;
 
 use cuda_syntax::types;
