@@ -75,14 +75,14 @@ impl<'t> Start<'t> {
     }
 }
 
-/// The declaration of the counter and its first value; `None` if its last value may be used behind the region, which is
-/// the loop and the statements behind it that belong to it.
+/// The declaration of the counter, its first value, and whether its last value is used in the block behind the region, which is the loop
+/// and the statements behind it that belong to it; `None` if that may be elsewhere.
 pub(super) fn own_counter<'t>(
     tree: &'t SyntaxTree,
     node: Node<'t>,
     end: usize,
     counter: &str,
-) -> Option<(Declaration, Start<'t>)> {
+) -> Option<(Declaration, Start<'t>, bool)> {
     let function = enclosing_function(node)?;
     let all = tree.declarations(function);
     let initializer = node.field(Field::Initializer);
@@ -100,7 +100,7 @@ pub(super) fn own_counter<'t>(
         let is_own = declared.byte_range().contains(&own.range.0);
         let only = declared.fields(Field::Declarator).count() == 1;
         let declarator = declared.field(Field::Declarator).filter(|it| it.kind() == Kind::InitDeclarator);
-        return Some((own, Start::Declared(declarator.filter(|_| is_own && only)?.field(Field::Value)?)));
+        return Some((own, Start::Declared(declarator.filter(|_| is_own && only)?.field(Field::Value)?), false));
     }
     let block = node.parent()?;
     let within = |name: &Node<'_>| block.start_byte() <= name.start_byte() && name.end_byte() <= block.end_byte();
@@ -113,20 +113,20 @@ pub(super) fn own_counter<'t>(
         Some(first) => assigned_in(**first, block).is_some(),
         None => initializer.is_some(),
     };
-    if own.is_parameter || is_used_behind || !(is_of_block || (is_set && names.iter().all(within))) {
+    if own.is_parameter || !(is_of_block || (is_set && names.iter().all(within))) {
         return None;
     }
     if let Some(assigned) = initializer {
         let assignment = Assignment::of(assigned).filter(|it| it.is_plain())?;
         let is_own = assignment.left().is_some_and(|left| tree.slice(left) == counter);
-        return Some((own, Start::Assigned(assignment.right().filter(|_| is_own)?)));
+        return Some((own, Start::Assigned(assignment.right().filter(|_| is_own)?), is_used_behind));
     }
     // The last statement before the loop that mentions it, if that gives it a value.
     let value = match before.last() {
         Some(last) => assigned_in(**last, block),
         None => declared.parent().filter(|it| it.kind() == Kind::InitDeclarator).and_then(|it| it.field(Field::Value)),
     };
-    Some((own, Start::Before(value)))
+    Some((own, Start::Before(value), is_used_behind))
 }
 
 fn name_at(tree: &SyntaxTree, offset: usize) -> Option<Node<'_>> {

@@ -297,6 +297,11 @@ mod tests {
                 "unsigned p = n;|for (; 0 < p && a[p - 1] > v; --p) { // shift|a[p] = a[p - 1];|b[p] = b[p - 1];|}|a[p] = v;|++n;|b[p] = n;|out[0] = v;",
                 "unsigned p = n;|bool moving = false;|#pragma unroll|for (int slot = N - 1; slot >= 0; --slot) {|const bool here = moving || slot == p;|moving = here && 0 < slot && a[slot - 1] > v;|if (moving) {|// shift|a[slot] = a[slot - 1];|b[slot] = b[slot - 1];|}|if (here && !moving) {|a[slot] = v;|++n;|b[slot] = n;|}|}|out[0] = v;",
             ),
+            // The counter's last value is used.
+            (
+                "int j = n;|while (j > 0 && a[j - 1] > v) {|a[j] = a[j - 1];|--j;|}|a[j] = v;|out[0] = j;|b[j] = j;",
+                "int j = n;|bool moving = false;|#pragma unroll|for (int slot = N - 1; slot >= 0; --slot) {|const bool here = moving || slot == j;|moving = here && slot > 0 && a[slot - 1] > v;|if (moving) a[slot] = a[slot - 1];|if (here && !moving) {|a[slot] = v;|j = slot;|}|}|out[0] = j;|b[j] = j;",
+            ),
             // The condition at the start of the body.
             (
                 "int j = n - 1;|while (j >= 0) {|if (r[j].x <= v) break;|r[j + 1] = r[j];|--j;|}|r[j + 1].x = v;",
@@ -339,7 +344,7 @@ mod tests {
     fn what_may_be_something_else_is_left_as_it_is() {
         for body in [
             // The last value of the counter is used.
-            "int j = n;|while (j > 0 && a[j - 1] > v) {|a[j] = a[j - 1];|--j;|}|a[j] = v;|out[0] = j;",
+            "int j = n;|while (j > 0 && a[j - 1] > v) {|a[j] = a[j - 1];|--j;|}|out[0] = j;",
             "int j = n;|while (j > 0 && a[j - 1] > v) {|a[j] = a[j - 1];|--j;|}|a[j] = j;",
             "int j = n;|for (int t = 0; t < n; ++t) {|while (j > 0 && a[j - 1] > v) {|a[j] = a[j - 1];|--j;|}|a[j] = v;|}",
             "int j = n;|for (int t = 0; t < n; ++t) {|out[t] = j;|j = t;|while (j > 0 && a[j - 1] > v) {|a[j] = a[j - 1];|--j;|}|a[j] = v;|}",

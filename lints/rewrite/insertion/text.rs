@@ -61,10 +61,11 @@ impl Walk<'_> {
             lines.push(format!("{UNIT}{moving} = {here} && {condition};"));
         }
         if !is_empty(&self.body) {
-            lines.extend(self.branch(&format!("if ({moving})"), &self.body, &slot));
+            lines.extend(self.branch(&format!("if ({moving})"), &self.body, &slot, None));
         }
         if !is_empty(&self.stores) {
-            lines.extend(self.branch(&format!("if ({here} && !{moving})"), &self.stores, &slot));
+            let last = self.is_used_behind.then(|| format!("{} = {slot};", self.counter));
+            lines.extend(self.branch(&format!("if ({here} && !{moving})"), &self.stores, &slot, last));
         }
         lines.push("}".to_string());
         let base = self.tree.line_ending(self.node.start_byte())?;
@@ -74,16 +75,17 @@ impl Walk<'_> {
         is_first.then(|| self.tree.lines_instead(self.range.clone(), &text, &base))?
     }
 
-    /// The lines of statements under a condition, with the new name of the counter.
-    fn branch(&self, head: &str, part: &[Node<'_>], slot: &str) -> Vec<String> {
+    /// The lines of statements under a condition, with the new name of the counter, and one more behind them.
+    fn branch(&self, head: &str, part: &[Node<'_>], slot: &str, last: Option<String>) -> Vec<String> {
         match part {
-            [only] if only.kind() == Kind::ExpressionStatement => {
+            [only] if only.kind() == Kind::ExpressionStatement && last.is_none() => {
                 vec![format!("{UNIT}{head} {}", self.renamed(*only, slot))]
             }
             _ => {
                 let inner = part.iter().map(|it| format!("{UNIT}{UNIT}{}", self.renamed(*it, slot)));
                 let (open, close) = (format!("{UNIT}{head} {{"), format!("{UNIT}}}"));
-                std::iter::once(open).chain(inner).chain([close]).collect()
+                let last = last.map(|line| format!("{UNIT}{UNIT}{line}"));
+                std::iter::once(open).chain(inner).chain(last).chain([close]).collect()
             }
         }
     }

@@ -30,6 +30,8 @@ pub(super) struct Walk<'t> {
     /// The statements behind the loop that use the counter, and what stands between them.
     pub stores: Vec<Node<'t>>,
     pub start: Start<'t>,
+    /// Whether the counter's last value is used behind the stores.
+    pub is_used_behind: bool,
     /// Whether the counter is an `int`.
     pub is_signed: bool,
     /// The elements that the counter indexes, everywhere in the loop and in the stores.
@@ -82,7 +84,11 @@ impl<'t> Walk<'t> {
         let is_declared = node.field(Field::Initializer).is_some_and(|it| it.kind() == Kind::Declaration);
         let stores = if is_declared { Vec::new() } else { stores_behind(tree, node, block, counter) };
         let end = stores.last().map_or(node.end_byte(), |last| last.end_byte());
-        let (own, start) = own_counter(tree, node, end, counter)?;
+        let (own, start, is_used_behind) = own_counter(tree, node, end, counter)?;
+        // It gets its last value where the new element is stored.
+        if is_used_behind && stores.iter().all(|it| it.kind() == Kind::Comment) {
+            return None;
+        }
         let parts =
             || [Some(condition), ends, goes].into_iter().flatten().chain(body.iter().copied()).chain(stores.clone());
         let mentions: Vec<Node<'t>> = parts().flat_map(|part| tree.named(part, counter).collect::<Vec<_>>()).collect();
@@ -122,6 +128,7 @@ impl<'t> Walk<'t> {
             body,
             stores,
             start,
+            is_used_behind,
             is_signed,
             elements,
             mentions,
@@ -273,11 +280,12 @@ fn lower_bound(tree: &SyntaxTree, condition: Node<'_>, counter: &str) -> Option<
     Some((bound, is_alone))
 }
 
-/// The statements directly behind the loop, as far as one mentions the counter.
+/// The statements directly behind the loop, as far as one has elements of the counter, and none has its value.
 fn stores_behind<'t>(tree: &SyntaxTree, node: Node<'t>, block: Node<'t>, counter: &str) -> Vec<Node<'t>> {
     let behind = block.named_children().skip_while(|it| it.start_byte() < node.end_byte());
-    let mut stores: Vec<Node<'t>> =
-        behind.take_while(|it| matches!(it.kind(), Kind::ExpressionStatement | Kind::Comment)).collect();
+    let is_of_elements = |it: &Node<'t>| tree.named(*it, counter).all(|name| element(tree, name).is_some());
+    let is_store = |it: &Node<'t>| matches!(it.kind(), Kind::ExpressionStatement | Kind::Comment) && is_of_elements(it);
+    let mut stores: Vec<Node<'t>> = behind.take_while(is_store).collect();
     let last = stores.iter().rposition(|it| tree.named(*it, counter).next().is_some());
     stores.truncate(last.map_or(0, |last| last + 1));
     stores

@@ -7,6 +7,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Member, Node};
 use cuda_syntax::identifiers::{identifiers, occurrences};
 use cuda_syntax::tree::{enclosing_function, resolve};
+use cuda_syntax::types;
 use lmem_base::mangling::template_arguments;
 
 /// A member that is an array of constant extents.
@@ -44,9 +45,12 @@ impl<'t> MemberArray<'t> {
         };
         let declaration = member_declaration(name)?;
         let class = class_around(declaration)?;
-        let is_of_union = class.kind() == Kind::UnionSpecifier || class.enclosing(Kind::UnionSpecifier).is_some();
         let found = Self { tree, base, name, declaration, class, is_of_method };
-        (!is_of_union && !found.sizes().is_empty()).then_some(found)
+        let is_open = match class.kind() {
+            Kind::UnionSpecifier => !found.is_largest_of_union(),
+            _ => class.ancestors().skip(1).any(|around| around.kind() == Kind::UnionSpecifier),
+        };
+        (!is_open && !found.sizes().is_empty()).then_some(found)
     }
 
     /// The declared extents, the outermost first.
@@ -96,6 +100,31 @@ impl<'t> MemberArray<'t> {
         is_own.then_some(spelled)
     }
 
+    /// Whether the array is all of a union that is no member itself.
+    fn is_largest_of_union(&self) -> bool {
+        let tree = self.tree;
+        let bytes = |declaration: Node<'t>, declarator: Node<'t>| {
+            let element = types::size_of(tree.slice(declaration.field(Field::Type)?).trim())?;
+            let mut count = 1_u64;
+            let mut node = declarator;
+            while node.kind() == Kind::ArrayDeclarator {
+                count = count.checked_mul(u64::try_from(tree.value_of(node.field(Field::Size)?)?).ok()?)?;
+                node = node.field(Field::Declarator)?;
+            }
+            (node.kind() == Kind::FieldIdentifier).then(|| element.checked_mul(count))?
+        };
+        let is_nested = self.class.ancestors().skip(1).any(|around| around.kind() == Kind::FieldDeclarationList);
+        let members = self.class.field(Field::Body).into_iter().flat_map(Node::named_children);
+        let members = members.filter(|it| !matches!(it.kind(), Kind::Comment | Kind::AccessSpecifier));
+        let sizes: Option<Vec<(bool, u64)>> = members
+            .flat_map(|it| it.fields(Field::Declarator).map(move |declarator| (it, declarator)).collect::<Vec<_>>())
+            .map(|(it, declarator)| Some((declarator.declared_name() == self.name, bytes(it, declarator)?)))
+            .collect();
+        let sizes = sizes.unwrap_or_default();
+        let own = sizes.iter().find(|(is_own, _)| *is_own).map(|(_, bytes)| *bytes);
+        !is_nested && own.is_some_and(|own| sizes.iter().all(|(_, bytes)| *bytes <= own))
+    }
+
     /// Whether a round with an index beyond the array would not just go on in what is beside it: it is no last member of one element,
     /// as of structures that are longer than their class, and no other of its type follows it, as in `float x[8], y[8];`.
     pub fn ends_loops(&self) -> bool {
@@ -103,7 +132,8 @@ impl<'t> MemberArray<'t> {
         let mut declarators = declaration.fields(Field::Declarator);
         let is_last_here = declarators.all(|it| it.start_byte() <= self.name.start_byte());
         let has_several = self.sizes().first().is_some_and(|size| tree.value_of(*size) != Some(1));
-        is_last_here && has_several && self.follows_another_type()
+        let is_of_union = self.class.kind() == Kind::UnionSpecifier;
+        is_of_union || (is_last_here && has_several && self.follows_another_type())
     }
 
     fn follows_another_type(&self) -> bool {
@@ -188,6 +218,7 @@ struct Pair { float lo[4], hi[4]; };
 struct Rows { float x[4]; float y[4]; float z[4]; int n; };
 struct Tail { int n; float data[1]; };
 union Words { float part[4]; float all[16]; };
+union Bytes { uint4 v; unsigned char b[16]; };
 struct Both { union { float some[4]; float every[8]; }; int n; };
 ";
 
@@ -195,7 +226,7 @@ struct Both { union { float some[4]; float every[8]; }; int n; };
     fn guarded(body: &str, mark: &str, array: &str) -> Option<String> {
         let text = format!(
             "{CLASSES}template <int M> __global__ void k(float* out, int n, Patch* q, Patch& r) {{
-    Basis<M> b; Basis<2 * M> w; Patch p; Pair v; Rows s; Tail t; Words u; Both a; const Basis<9> d = {{}};
+    Basis<M> b; Basis<2 * M> w; Patch p; Pair v; Rows s; Tail t; Words u; Bytes bytes; Both a; const Basis<9> d = {{}};
     {body}
 }}\n"
         );
@@ -244,6 +275,12 @@ struct Both { union { float some[4]; float every[8]; }; int n; };
                 "for (int l = 0; l <= n; ++l) out[l] = d.at[l]; // HERE",
                 "d",
                 "for (int l = 0; l < 9 + 1; ++l) if (l <= n) out[l] = d.at[l];",
+            ),
+            // All of a union.
+            (
+                "for (int k = 0; k < n; ++k) out[k] = bytes.b[k]; // HERE",
+                "bytes.b",
+                "for (int k = 0; k < 16; ++k) if (k < n) out[k] = bytes.b[k];",
             ),
             // Of several arrays, one ends the loop.
             (
