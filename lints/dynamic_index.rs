@@ -47,6 +47,10 @@
 //! evaluates comparisons, moves and stores as often as before and in the same order. It differs only if the loop began
 //! beyond the array, which was undefined.
 //!
+//! The value of an element stands in a variable beside its index only if the index is set by whole statements, to numbers of
+//! elements that are read there anyway, and if no element is written between that and any read. A copy becomes a reference only if
+//! nothing is written before its last use, or nothing can write what it is of.
+//!
 //! A table becomes `const` only if each mention of its name in the unit reads an element in device code. One with external
 //! linkage may be written by another file, and any by a file that includes its own: the programmer must judge, unless the
 //! file has a `main`.
@@ -54,8 +58,8 @@
 //! Elements are copied in place of exchanging pointers only if nothing else leads to the buffers, and a loop before the
 //! exchange writes all of the next buffer before it reads any.
 //!
-//! Flags become the bits of an integer only if every use is an element that is read or assigned; each index is evaluated
-//! where and as often as before.
+//! Flags become the bits of an integer, or of one for each row, only if every use is an element that is read or assigned, or a
+//! `memset` of all to 0; each index is evaluated where and as often as before.
 //!
 //! Moving a kernel's own variable to shared memory needs the size of the largest block: launch bounds limit it, or the
 //! kernel has internal linkage and its file all launches. Else you must fill in the size: the edit has that of a launch

@@ -38,7 +38,9 @@
 //! of an object that the loop does not name. A condition on a sum of thread indices and
 //! multiples of the counter counts as a bound if the sum rises and cannot overflow. Where the counter is used behind the
 //! loop, where the bound changes in it, or where the body counts, the extent is a second condition. Where the start is
-//! no constant, but the index of the first round is, a second counter has that condition. A flag replaces `break`
+//! no constant, but the index of the first round is, a second counter has that condition. A loop that counts down to a run-time
+//! bound goes down to the first element. A member's extent bounds a loop only if no member of its type follows, and it has several
+//! elements: code may go on from one member in the next. A flag replaces `break`
 //! where that is the last statement of its round, and the counter is used in the loop alone. `memcpy` and `memset` of a run-time length
 //! become guarded loops only if the other side has elements of the same type. If unrolling does not help, a kernel's
 //! own array may be moved to shared memory, with one column per thread: see `dynamic_index`.
@@ -118,8 +120,9 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let flagged = if matches!(walk, Walk::Loop) { unroll::suggestion_with_flag(object) } else { None };
     // Where a loop cannot be unrolled, flags need no array.
     let packed = if matches!(walk, Walk::Loop) { bits::suggestion(object) } else { None };
-    let finding = finding.suggest(suggestion).suggest(flagged).suggest(packed);
+    // Without a copy, no loop has to be unrolled.
     let finding = finding.suggest(in_place::suggestion(object));
+    let finding = finding.suggest(suggestion).suggest(flagged).suggest(packed);
     let selected = FORMS.iter().filter_map(|form| select::suggestion_in_loops(object, *form));
     let finding = selected.fold(finding, |finding, suggestion| finding.suggest(Some(suggestion)));
     Some(finding.suggest(shared::suggestion(cx, object)).or_untried(|| untried::reason(cx, object)))

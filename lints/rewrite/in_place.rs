@@ -328,7 +328,13 @@ mod tests {
         ] {
             assert!(!of(declared, parameters, body), "{declared} {parameters}");
         }
-        assert!(!of("__constant__ Node all[4];", "int n", "Node node = all[i]; node.w[i] = 2; out[i] = node.w[i];"));
+        for body in [
+            "Node node = all[i]; node.w[i] = 2; out[i] = node.w[i];",
+            // The grammar takes that for an assignment.
+            "Node (&all)[4] = state; Node node = all[i]; state[0].w[0] = 2; out[i] = node.w[i];",
+        ] {
+            assert!(!of("__constant__ Node all[4];", "int n", body), "{body}");
+        }
     }
 
     #[test]

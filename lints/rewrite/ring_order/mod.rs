@@ -29,10 +29,10 @@ use super::select::holder::{Holder, holders};
 use super::select::worth::MOST_ELEMENTS;
 use super::select::{FORMS, Form, selection};
 use super::unroll::Unrolled;
-use super::unroll::body::is_inevitable;
 use super::unroll::bound::largest;
 use super::unroll::for_loop::{ForLoop, for_loops};
 use super::unroll::header::step;
+use super::unroll::inevitable::is_inevitable;
 
 /// Makes loops over a ring visit the elements in index order. Other accesses with a computed index become selects.
 pub fn suggestions(object: &StackObject) -> Vec<Suggestion> {

@@ -94,6 +94,11 @@ pub fn suggestion_in_loops(object: &StackObject, form: Form) -> Option<Suggestio
     if !worth::is_worth(object, &selection) || (form == Form::Select && !selection.has_writes) {
         return None;
     }
+    // `a[length++]` has an order of its own.
+    let is_stepped = |span: &Span| span.text().contains("++") || span.text().contains("--");
+    if selection.chosen.iter().any(is_stepped) {
+        return None;
+    }
     let unrolled = Unrolled::of_accesses(object, |access| !selection.holds(access))?;
     Some(selection.rewrite.and(unrolled.rewrite)?.suggestion("replace the index by an unrolled select"))
 }

@@ -4,7 +4,6 @@ use cuda_syntax::ast::{Call, Field, Kind, Node};
 use cuda_syntax::tree::{enclosing_function, last_name};
 use cuda_syntax::{SyntaxTree, types};
 
-use crate::rewrite::facts::accessed::is_accessed;
 use lmem_unit::meeting::is_ending;
 
 use crate::rewrite::facts::callees::are_quiet;
@@ -14,39 +13,6 @@ use crate::rewrite::facts::purity::is_pure;
 /// with fewer iterations wait. A function that the text does not define may do so.
 pub(in crate::rewrite) fn has_meetings(tree: &SyntaxTree, body: Node<'_>) -> bool {
     body.descendants().any(Node::is_assembly) || !are_quiet(tree, body)
-}
-
-/// Whether each iteration accesses an element, or has no effect before it ends. Then an iteration beyond the extent is
-/// undefined or has no effect. `harmless` are the statements with which it may end: not `break` where the iterations
-/// beyond the extent come first, because those below it would not run.
-pub(in crate::rewrite) fn is_inevitable(tree: &SyntaxTree, used: Node<'_>, body: Node<'_>, harmless: &[Kind]) -> bool {
-    let Some(expression) = full_expression(used, body).filter(|_| !has_entries(body)) else { return false };
-    if !is_unconditional(tree, used, body) || !is_accessed(tree, used) {
-        return false;
-    }
-    // In an assignment, the right side is evaluated first.
-    let exits: Vec<Node<'_>> =
-        exits(tree, body).into_iter().filter(|exit| exit.start_byte() < expression.end_byte()).collect();
-    let before: Vec<Node<'_>> = match body.kind() {
-        Kind::CompoundStatement => body.parts().take_while(|child| child.end_byte() <= used.start_byte()).collect(),
-        _ => Vec::new(),
-    };
-    let is_before = |exit: &Node<'_>| before.last().is_some_and(|last| exit.start_byte() < last.end_byte());
-    exits.is_empty()
-        || (exits.iter().all(is_before) && before.iter().all(|statement| is_idle(tree, *statement, harmless)))
-}
-
-/// The whole expression or declaration in which an element is accessed.
-fn full_expression<'t>(used: Node<'t>, body: Node<'t>) -> Option<Node<'t>> {
-    let mut node = used;
-    while node != body {
-        let parent = node.parent()?;
-        if matches!(parent.kind(), Kind::CompoundStatement | Kind::IfStatement) {
-            break;
-        }
-        node = parent;
-    }
-    Some(node)
 }
 
 /// Whether a loop's body may be entered other than from its start: by `goto`, or by a `switch` around the loop.
@@ -113,6 +79,7 @@ pub(in crate::rewrite) fn is_unconditional(tree: &SyntaxTree, used: Node<'_>, bo
             | Kind::CallExpression
             | Kind::CastExpression
             | Kind::UnaryExpression
+            | Kind::PointerExpression
             | Kind::CommaExpression => true,
             _ => false,
         };

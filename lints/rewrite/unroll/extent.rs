@@ -7,6 +7,7 @@ use lmem_base::source::Span;
 use lmem_frame::Access;
 
 use super::bound::is_counted_up;
+use super::lent::is_accessed_by_callee;
 use super::linear::Linear;
 use super::member::MemberArray;
 use super::round::Round;
@@ -142,8 +143,9 @@ pub fn dimension<'t, T>(
         }
     };
     let (is_of_member, ends_loops) = (member.is_some(), member.is_none_or(|member| member.ends_loops()));
+    let is_element = sizes == indices.len() || sizes > indices.len() && is_accessed_by_callee(tree, used);
     let is_plain = size.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')'));
-    (sizes == indices.len() && !is_flat && is_plain).then_some((Dimension { size, ends_loops, is_of_member }, answer))
+    (is_element && !is_flat && is_plain).then_some((Dimension { size, ends_loops, is_of_member }, answer))
 }
 
 /// The extents of an array that is declared in the same function, the outermost first.

@@ -4,12 +4,13 @@
 use cuda_syntax::ast::{Field, Kind, Node, Subscript};
 use cuda_syntax::tree::{enclosing_function, resolve};
 
-use super::body::{has_meetings, is_inevitable};
+use super::body::has_meetings;
 use super::bound::{is_steady_bound, is_steady_value};
 use super::extent::{IndexedElement, WantedArray};
 use super::for_loop::ForLoop;
 use super::guard::{Guard, as_operand, as_term, is_in_block};
 use super::header::step;
+use super::inevitable::is_inevitable;
 use crate::rewrite::facts::integers::is_int;
 
 /// The largest step that leaves out elements.

@@ -8,13 +8,14 @@ use cuda_syntax::identifiers::is_identifier_character;
 use cuda_syntax::tree::{enclosing_function, resolve};
 use lmem_base::diagnostic::Edit;
 
-use super::body::{has_meetings, is_inevitable};
+use super::body::has_meetings;
 use super::bound::{
     Bound, is_counted_in_body, is_used_behind, may_come_back, open_bound, reaches, rises_from_constant,
 };
 use super::extent::{IndexedElement, WantedArray, indexed_elements};
 use super::for_loop::ForLoop;
 use super::header::{counted_first, step};
+use super::inevitable::is_inevitable;
 use super::limit::is_below;
 use super::round::Round;
 use crate::rewrite::facts::operators::may_call_operators;

@@ -6,7 +6,7 @@ use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
 
 use super::body::{condition_of, exits, has_entries, is_automatic, is_idle, is_unconditional};
 use super::header::step;
-use crate::rewrite::facts::accessed::is_accessed;
+use super::inevitable::is_used;
 use crate::rewrite::facts::purity::is_pure;
 use crate::rewrite::facts::steady::{is_reachable, may_write};
 
@@ -19,7 +19,7 @@ pub struct Round<'t> {
 
 impl<'t> Round<'t> {
     pub fn new(tree: &'t SyntaxTree, body: Node<'t>, elements: Vec<Node<'t>>) -> Self {
-        let elements = elements.into_iter().filter(|element| is_accessed(tree, *element)).collect();
+        let elements = elements.into_iter().filter(|element| is_used(tree, *element)).collect();
         Self { tree, body, elements }
     }
 

@@ -5,6 +5,7 @@ use std::ops::{Deref, Range};
 use std::rc::Rc;
 
 use crate::ast::{Field, Kind, Node};
+use crate::tree::calls::last_name;
 use crate::tree::construction::is_argument;
 use crate::tree::functions::enclosing_function;
 use crate::tree::syntax_tree::SyntaxTree;
@@ -166,6 +167,10 @@ impl SyntaxTree {
                 | Kind::OptionalParameterDeclaration
                 | Kind::VariadicParameterDeclaration
                 | Kind::ForRangeLoop => self.declared(node, function, with_sizes, &mut declarations),
+                Kind::CallExpression => {
+                    let found = self.declared_like_a_call(node, function, &declarations);
+                    found.into_iter().for_each(|declaration| declarations.push(declaration));
+                }
                 _ => {}
             }
         }
@@ -193,6 +198,42 @@ impl SyntaxTree {
                 declarations.push(self.qualified(declaration, declarator, is_volatile));
             }
         }
+    }
+
+    /// `Row (&rows)[8] = others;`, a reference to an array, which the grammar takes for an assignment to an element of what a function
+    /// `Row` gives. A name that the text has as a function or a variable is none of a type.
+    fn declared_like_a_call(&self, call: Node<'_>, function: Node<'_>, known: &Declarations) -> Option<Declaration> {
+        let (called, list) = (call.field(Field::Function)?, call.field(Field::Arguments)?);
+        let mut arguments = list.named_children();
+        let pointer = arguments.next().filter(|_| arguments.next().is_none())?;
+        let name = pointer.field(Field::Argument).filter(|_| pointer.kind() == Kind::PointerExpression)?;
+        let mut whole = call;
+        while let Some(around) = whole.parent().filter(|it| it.kind() == Kind::SubscriptExpression) {
+            whole = around;
+        }
+        let value =
+            whole.parent().filter(|it| it.kind() == Kind::AssignmentExpression && it.field(Field::Left) == Some(whole));
+        let statement = value.unwrap_or(whole);
+        let around = statement.parent()?;
+        let is_statement = around.kind() == Kind::ExpressionStatement
+            || around.kind() == Kind::ForStatement && around.field(Field::Initializer) == Some(statement);
+        let is_type = match called.kind() {
+            Kind::PrimitiveType => true,
+            _ => {
+                let base = last_name(self.slice(called));
+                let is_function = |node: Node<'_>| last_name(self.slice(node.declared_name())) == base;
+                resolve(known, base, call.start_byte()).is_none()
+                    && !self.nodes_of(&[Kind::FunctionDeclarator]).any(is_function)
+            }
+        };
+        let is_fit = is_statement && is_type && whole != call && name.kind() == Kind::Identifier;
+        is_fit.then(|| Declaration {
+            kind: DeclarationKind::Alias,
+            type_text: format!("{}*", self.slice(called)),
+            scope: (name.start_byte(), scope_of(around, function).1),
+            initializer: value.and_then(|it| it.field(Field::Right)).map(|it| (it.start_byte(), it.end_byte())),
+            ..Declaration::hidden(self.slice(name), name.byte_range())
+        })
     }
 
     /// Whether a macro that stands like a type is statements: with `#define STEP { … }`, the text has `STEP` before `out[i] = x;`.
@@ -363,6 +404,10 @@ mod tests {
         };
         assert_eq!(names("Stack<Item, DEPTH, THREADS> stack(memory, n);"), "stack");
         assert_eq!(names("Stack stack(memory, n);"), "stack");
+        assert_eq!(names("float (&mats)[8] = other;"), "mats");
+        assert_eq!(names("Stack (&mats)[8] = other;"), "mats");
+        assert_eq!(names("Stack (*rows)[8][2]; k(&memory)[2] = 1; memory(&n)[1] = 0;"), "rows");
+        assert_eq!(names("for (a::Stack (&mats)[8] = other; n; --n) {}"), "mats");
         assert_eq!(names("Stack stack(memory, DEPTH);"), "stack");
         assert_eq!(names("{ float Item[2]; } float weigh(Item, Item);"), "Item");
         assert_eq!(names("float weigh(Item, Item);"), "");

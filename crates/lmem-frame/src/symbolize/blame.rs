@@ -40,7 +40,7 @@ pub fn mark_use(
             [_, ..]
                 if level > 0
                     && !is_index_of_caller(access, inner, trees)
-                    && !is_element(mention, inner)
+                    && !is_element(access, mention, inner, trees)
                     && !has_base(access, &mention.indices, (level, &first.places), trees) =>
             {
                 access.via = place.tree(trees).span(mention.range.clone());
@@ -92,9 +92,12 @@ fn has_base(
     })
 }
 
-/// Whether the caller gives an element, `rows[k]`, which the inlined function uses as a whole: the caller's index is the one to blame.
-fn is_element(mention: &Mention, inner: &[Use]) -> bool {
-    has_index(mention) && inner.iter().all(|one| one.all().next().is_none())
+/// Whether the caller gives an element, `rows[k]`, which the inlined function uses as a whole, or at constant places: the caller's index is
+/// the one to blame.
+fn is_element(access: &Access, mention: &Mention, inner: &[Use], trees: &SyntaxTrees<'_>) -> bool {
+    let is_constant =
+        |index: &Range<usize>| access.places.first().is_some_and(|place| is_number(text_of(index, place, trees)));
+    has_index(mention) && inner.iter().all(|one| one.all().all(&is_constant))
 }
 
 /// Whether the access is in an overloaded `operator[]` or `operator()` that takes its index from the caller: then the caller's is the one
