@@ -15,6 +15,7 @@ use super::Rewrite;
 use super::facts::classes::is_copied_plainly;
 use super::facts::evaluation::{is_in_lambda, is_value_argument};
 use super::facts::number::{is_number, is_number_type};
+use super::facts::outer::may_be_member;
 use super::facts::purity::is_pure;
 use super::facts::sites::{functions_named, located, trees};
 use super::facts::taken::is_value;
@@ -173,7 +174,8 @@ fn is_of_type(tree: &SyntaxTree, base: Node<'_>, type_text: &str) -> bool {
 /// Whether a name is that of an array `__constant__ T name[…]` outside of all functions, and of nothing else.
 fn is_constant_memory(tree: &SyntaxTree, base: Node<'_>, type_text: &str) -> bool {
     let name = tree.slice(base);
-    if variable(tree, base).is_some() || tree.is_declared_beside(name) {
+    let is_hidden = || may_be_member(tree, name) || is_used_otherwise(tree, base);
+    if variable(tree, base).is_some() || tree.is_declared_beside(name) || is_hidden() {
         return false;
     }
     let inside = [Kind::FunctionDefinition, Kind::FieldDeclarationList, Kind::TemplateDeclaration];
@@ -196,6 +198,15 @@ fn is_constant_memory(tree: &SyntaxTree, base: Node<'_>, type_text: &str) -> boo
         && declared.children().any(|word| tree.slice(word) == "__constant__")
         && !tree.slice(declared).contains("volatile")
         && declared.field(Field::Type).is_some_and(|it| is_type(tree, it, type_text))
+}
+
+/// Whether a name is more than an array in its function, as one that is declared there.
+fn is_used_otherwise(tree: &SyntaxTree, base: Node<'_>) -> bool {
+    let is_element = |node: Node<'_>| {
+        let subscript = node.parent().and_then(Subscript::of);
+        subscript.is_some_and(|subscript| subscript.base() == Some(node))
+    };
+    enclosing_function(base).is_none_or(|function| !tree.named(function, tree.slice(base)).all(is_element))
 }
 
 /// Whether a name is that of a parameter `const T *__restrict__`, and all that is done with it is to read elements: nothing casts the `const`
@@ -325,6 +336,10 @@ mod tests {
             ("__constant__ Node all[4];", "Node *all"),
             ("namespace a { __constant__ Node all[4]; }\n__device__ Node all[4];", "int n"),
             ("struct Other { int n; operator Node() const; };\n__constant__ Other all[4];", "int n"),
+            // A member, or what a macro declares, hides it where a class has it as its own or of a base.
+            ("__constant__ Node all[4];\nstruct Base { Node *all; };", "int n"),
+            ("#define DECLARE(name) Node *name;\n__constant__ Node all[4];\nstruct Base { DECLARE(all) };", "int n"),
+            ("#define DECLARE Node *all;\n__constant__ Node all[4];\nstruct Base { DECLARE };", "int n"),
         ] {
             assert!(!of(declared, parameters, body), "{declared} {parameters}");
         }

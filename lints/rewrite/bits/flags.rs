@@ -1,5 +1,7 @@
 //! The edits for an array of flags: its declaration, and each element that is read or assigned.
 
+use std::ops::Range;
+
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Assignment, Field, Kind, Node, Subscript};
 use cuda_syntax::identifiers::{identifiers, occurrences};
@@ -123,7 +125,7 @@ impl Flags<'_> {
                     _ => ("(", ")"),
                 };
                 let edits = [
-                    tree.replacement(element.start_byte()..value.start_byte(), &format!("{name} = {before}"))?,
+                    self.replaced(element.start_byte()..value.start_byte(), &format!("{name} = {before}"))?,
                     tree.insertion(end, &format!("{behind} ? {name} | {bit} : {name} & ~({bit})"))?,
                 ];
                 Some(edits.into())
@@ -193,7 +195,7 @@ impl Flags<'_> {
             _ => return None,
         };
         let edits = [
-            tree.replacement(element.start_byte()..value.start_byte(), &before).filter(|_| is_fit)?,
+            self.replaced(element.start_byte()..value.start_byte(), &before).filter(|_| is_fit)?,
             tree.insertion(value.end_byte(), &behind)?,
         ];
         Some(edits.into())
@@ -258,11 +260,18 @@ impl Flags<'_> {
         self.integer.is_none() || matches!(self.tree.slice(value), "0" | "1") || is_condition_text(value)
     }
 
+    /// Replaces a range that has no comment, which would be lost.
+    fn replaced(&self, range: Range<usize>, text: &str) -> Option<Edit> {
+        let has_comment =
+            self.tree.text().get(range.clone()).is_none_or(|old| old.contains("/*") || old.contains("//"));
+        self.tree.replacement(range, text).filter(|_| !has_comment)
+    }
+
     /// Replaces what stands before and behind an index, up to `end`.
     fn around(&self, element: Node<'_>, index: Node<'_>, before: &str, end: usize, behind: &str) -> Option<Vec<Edit>> {
         let edits = [
-            self.tree.replacement(element.start_byte()..index.start_byte(), before)?,
-            self.tree.replacement(index.end_byte()..end, behind)?,
+            self.replaced(element.start_byte()..index.start_byte(), before)?,
+            self.replaced(index.end_byte()..end, behind)?,
         ];
         Some(edits.into())
     }

@@ -256,6 +256,10 @@ mod tests {
     fn what_is_more_than_flags_is_left_alone() {
         for body in [
             "bool seen[65] = {}; seen[n] = true;",
+            // Comments would be lost.
+            "bool seen[8] = {}; seen[n] = /* mark */ true;",
+            "bool seen[8] = {}; seen[/* mark */ n] = true;",
+            "bool seen[8] = {}; seen[0] = /* one */ seen[n] = true;",
             // Rows that are counted on the way, or are of more flags than an integer has bits.
             "bool seen[4][4] = {}; seen[n++][n] = true;",
             "bool seen[4][65] = {}; seen[n][n] = true;",

@@ -14,6 +14,7 @@ pub mod named_type;
 pub mod narrowing;
 pub mod number;
 pub mod operators;
+pub mod outer;
 pub mod plain_type;
 pub mod purity;
 pub mod sites;

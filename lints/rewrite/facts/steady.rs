@@ -8,6 +8,7 @@ use cuda_syntax::tree::{
 };
 
 use super::evaluation::is_value_argument;
+use super::outer::may_be_member;
 use super::unseen::{is_given_by_value, is_taken_for_type, may_be_reference, may_be_taken};
 
 /// Whether a local variable is loop-invariant: the loop does not write it, and no pointer, reference or lambda can
@@ -34,7 +35,8 @@ fn is_of_constant_memory(tree: &SyntaxTree, name: Node<'_>) -> bool {
     let mut declared = tree
         .nodes_of(&[Kind::Declaration, Kind::FieldDeclaration])
         .filter(|node| node.fields(Field::Declarator).any(|it| tree.slice(it.declared_name()) == text));
-    let only = declared.next().filter(|_| declared.next().is_none() && !tree.is_declared_beside(text));
+    let is_alone = declared.next().filter(|_| declared.next().is_none() && !tree.is_declared_beside(text));
+    let only = is_alone.filter(|_| !may_be_member(tree, text));
     only.is_some_and(|only| {
         let head = only.field(Field::Declarator).and_then(|it| tree.text().get(only.start_byte()..it.start_byte()));
         let words: Vec<&str> = identifiers(head.unwrap_or("")).collect();

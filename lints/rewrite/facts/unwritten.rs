@@ -31,7 +31,9 @@ pub fn stays_unwritten(
         return false;
     };
     let jumps = |node: Node<'_>| matches!(node.kind(), Kind::GotoStatement | Kind::LambdaExpression);
-    if has_operators(tree) || body.descendants().any(jumps) || uses.iter().any(|used| is_in_lambda(*used)) {
+    // Another build may have more in it.
+    let differs = tree.differs_in_builds(&body.byte_range());
+    if differs || has_operators(tree) || body.descendants().any(jumps) || uses.iter().any(|used| is_in_lambda(*used)) {
         return false;
     }
     let own = Own { tree, texts, base: Some(tree.slice(base)), calls: MAX_CALLS };

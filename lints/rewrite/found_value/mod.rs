@@ -106,6 +106,7 @@ impl<'t> Array<'t> {
             && !declared.is_of_pointers
             && tree.is_plain(scope)
             && tree.compiled().is_faithful(tree.text(), &scope.byte_range())
+            && !tree.differs_in_builds(&scope.byte_range())
             && !scope.descendants().any(jumps)
             && !may_be_written_unseen(tree, scope, name);
         is_fit.then_some(Self { tree, declared, elements, type_text, extent })

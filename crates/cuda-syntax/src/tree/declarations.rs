@@ -5,6 +5,7 @@ use std::ops::{Deref, Range};
 use std::rc::Rc;
 
 use crate::ast::{Field, Kind, Node};
+use crate::identifiers::is_identifier_character;
 use crate::tree::calls::last_name;
 use crate::tree::construction::is_argument;
 use crate::tree::functions::enclosing_function;
@@ -14,6 +15,9 @@ use crate::types;
 
 /// Pointer size on all GPUs that CUDA supports.
 pub(super) const POINTER_BYTES: u64 = 8;
+
+/// Elements of what functions give, `f(&x)[1]`, that are told from references to arrays in a function.
+const MOST_CALLS: usize = 64;
 
 /// The kind of a variable, as far as it decides whether registers can hold the variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -174,7 +178,57 @@ impl SyntaxTree {
                 _ => {}
             }
         }
+        self.add_array_references(function, &mut declarations);
         declarations
+    }
+
+    /// Whether a name is one of a function or a variable, not of a type.
+    fn is_called(&self, name: &str, at: usize, known: &Declarations) -> bool {
+        let is_function = |node: Node<'_>| last_name(self.slice(node.declared_name())) == name;
+        resolve(known, name, at).is_some() || self.nodes_of(&[Kind::FunctionDeclarator]).any(is_function)
+    }
+
+    /// References to arrays, `(&rows)[8]`, that the grammar takes for something else: behind other declarators, in a condition, with
+    /// `&&`. As an expression, that is an element of an array of one variable, which nobody writes.
+    fn add_array_references(&self, function: Node<'_>, declarations: &mut Declarations) {
+        let range = function.byte_range();
+        let text = self.text().get(range.clone()).unwrap_or("");
+        let mut asked = 0;
+        for (at, _) in text.match_indices("(&") {
+            let inner = text[at + 2..].trim_start_matches('&').trim_start();
+            let start = text.len() - inner.len();
+            let length = inner.find(|c: char| !is_identifier_character(c)).unwrap_or(inner.len());
+            let is_array =
+                inner[length..].trim_start().strip_prefix(')').is_some_and(|rest| rest.trim_start().starts_with('['));
+            let name = range.start + start..range.start + start + length;
+            let is_new = || declarations.named(&inner[..length]).all(|known| known.range != (name.start, name.end));
+            let node = self.root().and_then(|root| root.named_descendant_for_byte_range(name.start, name.end));
+            let is_name = node.is_some_and(|node| matches!(node.kind(), Kind::Identifier | Kind::TypeIdentifier));
+            let before = text[..at].trim_end();
+            let called = before.trim_end_matches(is_identifier_character).len();
+            if length == 0 || !is_array || !is_name || !is_new() {
+                continue;
+            }
+            asked += 1;
+            let word = &before[called..];
+            // Behind a type or another declarator; `reinterpret_cast<T *>(&rows)[0]` is an expression.
+            let is_declarator = match before.chars().last() {
+                Some('>') => !ends_with_cast(before),
+                Some(',') => true,
+                Some(last) => is_identifier_character(last) && word != "return",
+                None => false,
+            };
+            let is_call = || !word.is_empty() && self.is_called(word, range.start + at, declarations);
+            if is_declarator && (asked > MOST_CALLS || !is_call()) {
+                let scope = node.map_or((name.start, range.end), |node| scope_of(node, function));
+                declarations.push(Declaration {
+                    kind: DeclarationKind::Alias,
+                    type_text: "*".to_string(),
+                    scope: (name.start, scope.1),
+                    ..Declaration::hidden(&inner[..length], name.clone())
+                });
+            }
+        }
     }
 
     fn declared(&self, node: Node<'_>, function: Node<'_>, with_sizes: bool, declarations: &mut Declarations) {
@@ -219,12 +273,7 @@ impl SyntaxTree {
             || around.kind() == Kind::ForStatement && around.field(Field::Initializer) == Some(statement);
         let is_type = match called.kind() {
             Kind::PrimitiveType => true,
-            _ => {
-                let base = last_name(self.slice(called));
-                let is_function = |node: Node<'_>| last_name(self.slice(node.declared_name())) == base;
-                resolve(known, base, call.start_byte()).is_none()
-                    && !self.nodes_of(&[Kind::FunctionDeclarator]).any(is_function)
-            }
+            _ => !self.is_called(last_name(self.slice(called)), call.start_byte(), known),
         };
         let is_fit = is_statement && is_type && whole != call && name.kind() == Kind::Identifier;
         is_fit.then(|| Declaration {
@@ -327,6 +376,23 @@ impl SyntaxTree {
     }
 }
 
+/// Characters of a type in a cast that are looked at.
+const MOST_OF_TYPE: usize = 4096;
+
+/// Whether a text ends with `reinterpret_cast<const T *>`, or another cast.
+fn ends_with_cast(text: &str) -> bool {
+    let mut depth = 0_usize;
+    let open = text.char_indices().rev().take(MOST_OF_TYPE).find(|(_, character)| {
+        match character {
+            '>' => depth += 1,
+            '<' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    open.is_some_and(|(at, _)| text[..at].trim_end().ends_with("_cast"))
+}
+
 /// `float[W][4]`; a single known extent is shown as its number.
 fn array_type(element: &str, extents: &[Option<String>], count: Option<u64>, is_alias: bool) -> String {
     let mut text = element.to_string();
@@ -408,6 +474,12 @@ mod tests {
         assert_eq!(names("Stack (&mats)[8] = other;"), "mats");
         assert_eq!(names("Stack (*rows)[8][2]; k(&memory)[2] = 1; memory(&n)[1] = 0;"), "rows");
         assert_eq!(names("for (a::Stack (&mats)[8] = other; n; --n) {}"), "mats");
+        assert_eq!(names("Stack* x = memory, (&mats)[8] = other;").split(' ').last(), Some("mats"));
+        assert_eq!(names("Stack (&&mats)[8] = static_cast<Stack (&&)[8]>(other);"), "mats");
+        assert_eq!(names("Stack (&mats)[8](other);"), "mats");
+        assert_eq!(names("if (Stack (&mats)[8] = other; n) {}"), "mats");
+        assert_eq!(names("a::Stack<int, 8> (&mats)[8](other);"), "mats");
+        assert_eq!(names("memory[0] = reinterpret_cast<const Pair<float, 2> *>(&n)[1] + (&n)[0]; return (&n)[0];"), "");
         assert_eq!(names("Stack stack(memory, DEPTH);"), "stack");
         assert_eq!(names("{ float Item[2]; } float weigh(Item, Item);"), "Item");
         assert_eq!(names("float weigh(Item, Item);"), "");
