@@ -43,7 +43,9 @@ pub(super) fn rejections(diagnostic: &Diagnostic) -> Vec<String> {
         let tried = format!("({})", rejected.reason);
         diagnostic.notes.iter().any(|note| note.starts_with("tried and rejected") && note.contains(&tried))
     };
-    let rejected = evidence.rejected.iter().filter(|rejected| !is_told(rejected));
+    // Another form of what is shown is of no interest.
+    let is_shown = |rejected: &Rejected| diagnostic.suggestions.iter().any(|shown| shown.title == rejected.title);
+    let rejected = evidence.rejected.iter().filter(|rejected| !is_told(rejected) && !is_shown(rejected));
     let rejected = rejected.map(|rejected| format!("not shown: {} ({})", rejected.title, rejected.reason));
     let untried = evidence.untried.iter().filter(|_| diagnostic.suggestions.is_empty()).cloned();
     rejected.chain(untried).collect()

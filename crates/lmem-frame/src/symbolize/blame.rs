@@ -108,12 +108,13 @@ fn is_index_of_caller(access: &Access, inner: &[Use], trees: &SyntaxTrees<'_>) -
     callee.is_some_and(is_in_brackets) && !has_own_index(access, inner, trees)
 }
 
-/// Whether the inlined function computes an index itself: `table[segment]` with a local `segment`. The caller's arguments are no index then.
+/// Whether the inlined function computes an index itself: `table[segment]` with a local `segment`, or with a member. The caller's
+/// arguments are no index then.
 fn has_own_index(access: &Access, inner: &[Use], trees: &SyntaxTrees<'_>) -> bool {
     let Some(place) = access.places.first() else { return false };
     let tree = place.tree(trees);
     let parameters = tree.parameters_around(place.offset).unwrap_or_default();
-    let is_own = |word: &str| tree.is_declared(place.offset, word) && !parameters.iter().any(|name| name == word);
+    let is_own = |word: &str| !tree.is_fixed(word, place.offset) && !parameters.iter().any(|name| name == word);
     let mut indices = inner.iter().flat_map(Use::all);
     indices.any(|index| identifiers(text_of(index, place, trees)).any(is_own))
 }
@@ -543,6 +544,44 @@ mod tests {
             let access = &object.accesses[0];
             let shown = [&access.span, &access.index, &access.via].map(|span| it.shown(span.as_ref()));
             assert_eq!(shown, ["slot[i & 7]", "i & 7", "ring.sum"].map(|text| Some(text.to_string())));
+        });
+    }
+
+    #[test]
+    fn what_moves_a_pointer_is_to_blame_for_the_loop_behind_it() {
+        let text = "__device__ float dot(const float *p, const float *q) { float s = 0; for (int k = 0; k < 4; ++k) s += p[k] * q[k]; return s; }\n\
+                    __global__ void k(float *out, const int *from, int n) {\n  float a[8];\n\
+                    out[0] = dot(&a[from[n] & 3], out);\n  out[1] = dot(&a[4], out);\n}\n";
+        let marked = |call: &str| {
+            let callee = Some("_Z3dotPKfS0_");
+            let levels = [
+                Level { at: "s += p[k]", function: callee, callee: None },
+                Level { at: call, function: None, callee },
+            ];
+            Scene::new(text).ask(|it| {
+                let mut object = object(32, vec![it.computed_load(&levels)]);
+                assert!(name_all(&mut [&mut object], it.trees).remove(0).is_some());
+                let access = &object.accesses[0];
+                (it.shown(access.index.as_ref()), matches!(access.address, Address::Computed(_)))
+            })
+        };
+        assert_eq!(marked("out[0]"), (Some("from[n] & 3".to_string()), true));
+        assert_eq!(marked("out[1]"), (Some("k".to_string()), false));
+    }
+
+    #[test]
+    fn a_method_with_an_index_of_its_own_shows_that() {
+        let text = "struct State { float s[8]; int i; __device__ float operator()() { i = (i + 1) % 8; return s[i]; } };\n\
+                    __global__ void k(float *out, int n) {\n  State state;\n  out[0] = state();\n}\n";
+        let callee = Some("_ZN5StateclEv");
+        let levels = [
+            Level { at: "return s[i]", function: callee, callee: None },
+            Level { at: "out[0]", function: None, callee },
+        ];
+        Scene::new(text).ask(|it| {
+            let mut object = object(32, vec![it.computed_load(&levels)]);
+            assert!(name_all(&mut [&mut object], it.trees).remove(0).is_some());
+            assert_eq!(it.shown(object.accesses[0].index.as_ref()).as_deref(), Some("i"));
         });
     }
 
