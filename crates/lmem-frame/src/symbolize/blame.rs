@@ -554,10 +554,8 @@ mod tests {
                     out[0] = dot(&a[from[n] & 3], out);\n  out[1] = dot(&a[4], out);\n}\n";
         let marked = |call: &str| {
             let callee = Some("_Z3dotPKfS0_");
-            let levels = [
-                Level { at: "s += p[k]", function: callee, callee: None },
-                Level { at: call, function: None, callee },
-            ];
+            let levels =
+                [Level { at: "s += p[k]", function: callee, callee: None }, Level { at: call, function: None, callee }];
             Scene::new(text).ask(|it| {
                 let mut object = object(32, vec![it.computed_load(&levels)]);
                 assert!(name_all(&mut [&mut object], it.trees).remove(0).is_some());
