@@ -4,6 +4,10 @@
 //! Each spilled value is stored at least once, and reloaded before each use. On an H200, the first launch bound that
 //! made a hot loop spill cost a factor of 5. Outside loops, or for a few bytes, a spill is often harmless.
 //!
+//! What the kernel "needs" is what `ptxas` takes without the limit. What is live "in all" is counted at the peak of the machine
+//! code that has the limit, in registers and in spill slots: `ptxas` orders instructions otherwise then, so that the two are
+//! near, but seldom equal.
+//!
 //! ## What to do
 //! - Launch bounds: ask for fewer blocks per SM, or for the block size that is really launched. `(256, 4)` allows 64
 //!   registers per thread, `(256, 5)` only 48.
@@ -57,7 +61,7 @@ pub(crate) static LINT: Lint = Lint {
 
 /// Advice where no loop has spills.
 const OUTSIDE_LOOPS: &str =
-    "each value is stored and reloaded once per thread, which costs little: more registers would cost occupancy";
+    "each value is stored and reloaded once per thread, and more registers would cost occupancy: leave it, or measure";
 /// Number of holders of registers to show, the largest first.
 const SHOWN_HOLDERS: usize = 4;
 /// Fewer registers than these are not told.

@@ -3,6 +3,9 @@
 //! Other threads may write it too, but not without a race where nothing in between waits for them: a barrier, an atomic operation and
 //! a fence are calls, and every call counts that is not known to be without effect.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Assignment, Call, Field, Kind, Node, Update};
 use cuda_syntax::tree::{DeclarationKind, Declarations, enclosing_function, resolve};
@@ -36,7 +39,8 @@ pub fn stays_unwritten(
     if differs || has_operators(tree) || body.descendants().any(jumps) || uses.iter().any(|used| is_in_lambda(*used)) {
         return false;
     }
-    let own = Own { tree, texts, base: Some(tree.slice(base)), calls: MAX_CALLS };
+    let known = RefCell::new(HashMap::new());
+    let own = Own { tree, texts, base: Some(tree.slice(base)), calls: MAX_CALLS, known: &known };
     own.effects(body).into_iter().all(|effect| {
         let from = happens_at(effect);
         let is_read_then = |used: &Node<'_>| used.start_byte() > from;
@@ -64,6 +68,8 @@ struct Own<'a> {
     texts: &'a [&'a SyntaxTree],
     base: Option<&'a str>,
     calls: usize,
+    /// Whether functions write nothing, by their names; one that is being looked at may.
+    known: &'a RefCell<HashMap<String, bool>>,
 }
 
 impl Own<'_> {
@@ -124,6 +130,10 @@ impl Own<'_> {
             let name = self.tree.slice(called);
             let all = self.tree.declarations(enclosing_function(node)?);
             let calls = self.calls.checked_sub(1).filter(|_| resolve(&all, name, node.start_byte()).is_none())?;
+            if let Some(known) = self.known.borrow().get(name) {
+                return Some(*known);
+            }
+            self.known.borrow_mut().insert(name.to_string(), false);
             let found = self.texts.iter().flat_map(|text| {
                 functions_named(text, name).into_iter().map(|definition| (*text, definition)).collect::<Vec<_>>()
             });
@@ -135,8 +145,10 @@ impl Own<'_> {
                 && !text.is_declared_beside(name)
                 && !text.differs_in_builds(&definition.byte_range())
                 && !has_operators(text);
-            let inner = Own { tree: text, texts: self.texts, base: None, calls };
-            Some(is_free && inner.effects(body).is_empty())
+            let inner = Own { tree: text, texts: self.texts, base: None, calls, known: self.known };
+            let is_harmless = is_free && inner.effects(body).is_empty();
+            self.known.borrow_mut().insert(name.to_string(), is_harmless);
+            Some(is_harmless)
         };
         harmless().unwrap_or(false)
     }

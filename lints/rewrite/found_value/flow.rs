@@ -13,6 +13,7 @@ pub(super) struct Flow<'a, 't> {
     stale: Vec<usize>,
     /// The loops around, the innermost last.
     loops: Vec<Jumps>,
+    levels: usize,
 }
 
 /// Whether the variable is valid; `None` where no way leads.
@@ -32,12 +33,17 @@ struct Head<'t> {
     update: Option<Node<'t>>,
 }
 
-/// The text shows another kind of statement with a set, a write or a read in it.
+/// The text shows another kind of statement with a set, a write or a read in it, or nests too deep.
 struct NotUnderstood;
+
+/// Limit on loops in each other, each of which is walked up to twice.
+const MOST_LOOPS: usize = 8;
+/// Limit on statements in each other.
+const MOST_LEVELS: usize = 128;
 
 impl<'a, 't> Flow<'a, 't> {
     pub fn new(sets: &'a [Node<'t>], writes: &'a [Node<'t>], reads: &'a [Node<'t>]) -> Self {
-        Self { sets, writes, reads, stale: Vec::new(), loops: Vec::new() }
+        Self { sets, writes, reads, stale: Vec::new(), loops: Vec::new(), levels: 0 }
     }
 
     /// Whether all reads in a block have the value of the variable.
@@ -46,6 +52,16 @@ impl<'a, 't> Flow<'a, 't> {
     }
 
     fn statement(&mut self, node: Node<'t>, state: State) -> Result<State, NotUnderstood> {
+        if self.levels >= MOST_LEVELS || self.loops.len() > MOST_LOOPS {
+            return Err(NotUnderstood);
+        }
+        self.levels += 1;
+        let found = self.of_kind(node, state);
+        self.levels -= 1;
+        found
+    }
+
+    fn of_kind(&mut self, node: Node<'t>, state: State) -> Result<State, NotUnderstood> {
         match node.kind() {
             Kind::CompoundStatement => {
                 node.named_children().try_fold(state, |state, child| self.statement(child, state))

@@ -3,12 +3,27 @@
 //! Unlike a variable, a member has known neighbours. Code may walk from one array into the next, or have less or more memory behind
 //! the last one than its class says. So an extent bounds loops only where neither is likely: see [`MemberArray::ends_loops`].
 
+use std::collections::HashMap;
+
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Member, Node};
 use cuda_syntax::identifiers::{identifiers, occurrences};
 use cuda_syntax::tree::{enclosing_function, resolve};
 use cuda_syntax::types;
 use lmem_base::mangling::template_arguments;
+
+/// The names of all members of the text, with the numbers of the nodes that declare them.
+struct Members(HashMap<String, Vec<usize>>);
+
+impl Members {
+    fn of(tree: &SyntaxTree) -> Self {
+        let mut found: HashMap<String, Vec<usize>> = HashMap::new();
+        for node in tree.nodes_of(&[Kind::FieldIdentifier]).filter(|node| member_declaration(*node).is_some()) {
+            found.entry(tree.slice(node).to_string()).or_default().push(node.id());
+        }
+        Self(found)
+    }
+}
 
 /// A member that is an array of constant extents.
 pub(super) struct MemberArray<'t> {
@@ -37,9 +52,11 @@ impl<'t> MemberArray<'t> {
             }
             Kind::FieldExpression => {
                 let name = tree.slice(Member::of(base).filter(|it| it.is_of_object())?.name()?);
-                let is_declared = |node: &Node<'_>| tree.slice(*node) == name && member_declaration(*node).is_some();
-                let all = tree.nodes_of(&[Kind::FieldIdentifier]).filter(is_declared);
-                (only(all).filter(|_| !tree.is_declared_beside(name))?, false)
+                let known = tree.kept(Members::of);
+                let [only] = known.0.get(name).filter(|_| !tree.is_declared_beside(name))?.as_slice() else {
+                    return None;
+                };
+                (tree.node(*only)?, false)
             }
             _ => return None,
         };
