@@ -474,7 +474,7 @@ mod tests {
         assert_eq!(names("Stack (&mats)[8] = other;"), "mats");
         assert_eq!(names("Stack (*rows)[8][2]; k(&memory)[2] = 1; memory(&n)[1] = 0;"), "rows");
         assert_eq!(names("for (a::Stack (&mats)[8] = other; n; --n) {}"), "mats");
-        assert!(names("Stack* x = memory, (&mats)[8] = other;").ends_with(" mats"));
+        assert!(names("Stack* x = memory, (&mats)[8] = other;").ends_with("mats"));
         assert_eq!(names("Stack (&&mats)[8] = static_cast<Stack (&&)[8]>(other);"), "mats");
         assert_eq!(names("Stack (&mats)[8](other);"), "mats");
         assert_eq!(names("if (Stack (&mats)[8] = other; n) {}"), "mats");
