@@ -165,16 +165,14 @@ fn loops_of(object: &StackObject, access: &Access) -> Vec<ForLoop> {
     for place in &access.places {
         let tree = object.tree(place);
         let named_here = named(tree, place.offset);
-        if !named_here.is_empty() {
-            return named_here;
-        }
-        // `if (ok) for (…)` is one place for the compiler.
+        // `if (ok) for (…)`, and the loops of a line, are one place for the compiler.
         let used = access.index.as_ref().and_then(|index| tree.offset_of(index));
         let is_within =
             |offset: &usize| tree.region(place.offset).is_some_and(|region| region.byte_range().contains(offset));
         let within = used.filter(is_within).map(|offset| named(tree, offset)).unwrap_or_default();
-        if !within.is_empty() {
-            return within;
+        let found = if within.len() > named_here.len() { within } else { named_here };
+        if !found.is_empty() {
+            return found;
         }
         let stepped = stepped_loop(object.tree(place), place.offset, &words);
         let found = stepped.or_else(|| countdown_loop(object.tree(place), place.offset, &words));

@@ -3,8 +3,10 @@
 //! The use that an access is named by is then the object at the call, which has no index. What the element is indexed by is
 //! followed outwards, call by call, to the counters of the loops there.
 
+use std::rc::Rc;
+
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Call, Node, Subscript};
+use cuda_syntax::ast::{Call, Field, Node, Subscript};
 use cuda_syntax::identifiers::identifiers;
 use lmem_base::mangling::demangle;
 use lmem_frame::{Access, Address, Place, StackObject};
@@ -31,7 +33,8 @@ pub(super) fn handed_loops(object: &StackObject, access: &Access) -> Vec<ForLoop
         }
         // Bounds of a template's instance are known to the compiler alone.
         let is_constant = access.address == Address::Induction(TripCount::Constant);
-        let is_counted = |it: &ForLoop| is_constant || it.rounds.is_some() || it.enclosing(&|_| false).is_some();
+        let is_fixed = |it: &ForLoop| is_constant && has_fixed_bounds(tree, it);
+        let is_counted = |it: &ForLoop| is_fixed(it) || it.rounds.is_some() || it.enclosing(&|_| false).is_some();
         let is_named = |it: &ForLoop| words.iter().any(|word| word == it.counter());
         let around = for_loops(tree, place.offset).into_iter();
         let mut found: Vec<ForLoop> = around.filter(|it| is_named(it) && is_counted(it)).collect();
@@ -79,6 +82,18 @@ fn arguments_for(
         arguments.filter_map(|(_, range)| outer.text().get(range.clone()))
     });
     named(handed)
+}
+
+/// Whether the header of a loop names its counter, those of loops around, constants and parameters of templates alone.
+fn has_fixed_bounds(tree: &Rc<SyntaxTree>, found: &ForLoop) -> bool {
+    let Some(node) = found.node() else { return false };
+    let around = for_loops(tree, node.start_byte());
+    let is_fixed = |name: Node<'_>| {
+        let word = tree.slice(name);
+        around.iter().any(|it| it.counter() == word) || tree.is_fixed(word, name.start_byte())
+    };
+    let parts = [node.field(Field::Initializer), node.field(Field::Condition)];
+    parts.into_iter().flatten().flat_map(|part| tree.identifiers(part)).all(is_fixed)
 }
 
 /// The names in texts, each once.

@@ -86,7 +86,10 @@ fn has_base(
 ) -> bool {
     let Some(place) = places.first().filter(|_| matches!(access.address, Address::Computed(_))) else { return false };
     let tree = place.tree(trees);
-    indices.iter().any(|index| {
+    // What a call within the index reads does not begin there.
+    let called = place.callee.as_deref().map(|callee| format!("{}(", base_name(&demangle(callee))));
+    let has_call = |index: &Range<usize>| called.as_ref().is_some_and(|it| text_of(index, place, trees).contains(it));
+    indices.iter().filter(|index| !has_call(index)).any(|index| {
         let is_fixed = identifiers(text_of(index, place, trees)).all(|word| tree.is_fixed(word, index.start));
         !is_fixed && walk_of(index, level, places, trees).is_none()
     })
