@@ -39,8 +39,8 @@
 //! multiples of the counter counts as a bound if the sum rises and cannot overflow. Where the counter is used behind the
 //! loop, where the bound changes in it, or where the body counts, the extent is a second condition. Where the start is
 //! no constant, but the index of the first round is, a second counter has that condition. A loop that counts down to a run-time
-//! bound goes down to the first element. A member's extent bounds a loop only if no member of its type follows, and it has several
-//! elements: code may go on from one member in the next. A flag replaces `break`
+//! bound goes down to the first element. A member's extent bounds a loop only if a member of another size or kind follows, or none, and it
+//! has several elements: code may go on from one member in the next. A flag replaces `break`
 //! where that is the last statement of its round, and the counter is used in the loop alone. `memcpy` and `memset` of a run-time length
 //! become guarded loops only if the other side has elements of the same type. If unrolling does not help, a kernel's
 //! own array may be moved to shared memory, with one column per thread: see `dynamic_index`.

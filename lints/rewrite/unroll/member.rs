@@ -154,13 +154,18 @@ impl<'t> MemberArray<'t> {
     }
 
     fn follows_another_type(&self) -> bool {
-        let type_of = |node: Node<'t>| node.field(Field::Type).map(|it| self.tree.slice(it));
+        // Names of types may stand for one another, and so may integers of one size.
+        let type_of = |node: Node<'t>| {
+            let text = node.field(Field::Type).map(|it| self.tree.slice(it).trim())?;
+            Some((types::size_of(text)?, matches!(text, "float" | "double")))
+        };
+        let own = type_of(self.declaration);
         let behind = std::iter::successors(self.declaration.next_named_sibling(), |it| it.next_named_sibling());
         for next in behind {
             match next.kind() {
                 Kind::Comment | Kind::AccessSpecifier | Kind::FunctionDefinition => {}
                 Kind::FieldDeclaration if is_function(next) => {}
-                Kind::FieldDeclaration => return type_of(next) != type_of(self.declaration),
+                Kind::FieldDeclaration => return own.zip(type_of(next)).is_some_and(|(own, next)| own != next),
                 _ => return false,
             }
         }
@@ -234,6 +239,9 @@ struct Patch { float c[10]; int deg; };
 struct Pair { float lo[4], hi[4]; };
 struct Rows { float x[4]; float y[4]; float z[4]; int n; };
 struct Tail { int n; float data[1]; };
+typedef float real;
+struct Named { float low[4]; real high[4]; };
+struct Whole { unsigned low[4]; int high[4]; };
 union Words { float part[4]; float all[16]; };
 union Bytes { uint4 v; unsigned char b[16]; };
 struct Both { union { float some[4]; float every[8]; }; int n; };
@@ -243,7 +251,7 @@ struct Both { union { float some[4]; float every[8]; }; int n; };
     fn guarded(body: &str, mark: &str, array: &str) -> Option<String> {
         let text = format!(
             "{CLASSES}template <int M> __global__ void k(float* out, int n, Patch* q, Patch& r) {{
-    Basis<M> b; Basis<2 * M> w; Patch p; Pair v; Rows s; Tail t; Words u; Bytes bytes; Both a; const Basis<9> d = {{}};
+    Basis<M> b; Basis<2 * M> w; Patch p; Pair v; Rows s; Tail t; Named m; Whole h; Words u; Bytes bytes; Both a; const Basis<9> d = {{}};
     {body}
 }}\n"
         );
@@ -318,6 +326,8 @@ struct Both { union { float some[4]; float every[8]; }; int n; };
         for (body, array) in [
             ("for (int k = 0; k < n; ++k) out[k] = v.lo[k]; // HERE", "v.lo"),
             ("for (int k = 0; k < n; ++k) out[k] = s.x[k]; // HERE", "s.x"),
+            ("for (int k = 0; k < n; ++k) out[k] = m.low[k]; // HERE", "m.low"),
+            ("for (int k = 0; k < n; ++k) out[k] = h.low[k]; // HERE", "h.low"),
             ("for (int k = 0; k < n; ++k) out[k] = t.data[k]; // HERE", "t.data"),
             ("for (int k = 0; k < n; ++k) out[k] = u.part[k]; // HERE", "u.part"),
             ("for (int k = 0; k < n; ++k) out[k] = a.some[k]; // HERE", "a.some"),
