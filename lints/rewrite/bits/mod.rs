@@ -92,12 +92,7 @@ fn edits(variable: &PrivateVariable) -> Option<Packed> {
     let calls = cleared_by_calls(tree, &declared)?;
     edits.extend(calls.iter().map(|call| call.edit(tree, rows.is_some())).collect::<Option<Vec<_>>>()?);
     let beside: Vec<_> = calls.iter().map(|call| call.statement.byte_range()).collect();
-    let root = tree.root()?;
-    let element = |used: &Use| {
-        let name = root.descendant_for_byte_range(used.name.start, used.name.end)?;
-        let around = std::iter::successors(name.parent(), |node| node.parent());
-        around.take(declared.extents.len()).last().filter(|element| element.end_byte() == used.end)
-    };
+    let element = |used: &Use| used.element(tree, declared.extents.len());
     let elements: Vec<Node<'_>> = uses_beside(tree, &declared, &beside)?.iter().map(element).collect::<Option<_>>()?;
     // A lambda may change flags while an index or a value is computed, before or after the integer is read.
     let is_shared = elements.iter().any(|element| is_in_lambda(*element));

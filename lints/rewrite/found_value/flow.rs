@@ -28,7 +28,7 @@ struct Jumps {
 
 /// What a loop does before and behind its body.
 struct Head<'t> {
-    before: Vec<Node<'t>>,
+    before: Option<Node<'t>>,
     condition: Option<Node<'t>>,
     update: Option<Node<'t>>,
 }
@@ -79,14 +79,14 @@ impl<'a, 't> Flow<'a, 't> {
             Kind::ElseClause => node.parts().try_fold(state, |state, child| self.statement(child, state)),
             Kind::ForStatement => {
                 let head = Head {
-                    before: node.field(Field::Initializer).into_iter().collect(),
+                    before: node.field(Field::Initializer),
                     condition: node.field(Field::Condition),
                     update: node.field(Field::Update),
                 };
                 self.rounds(node, &head, state, false)
             }
             Kind::WhileStatement | Kind::DoStatement => {
-                let head = Head { before: Vec::new(), condition: node.field(Field::Condition), update: None };
+                let head = Head { before: None, condition: node.field(Field::Condition), update: None };
                 self.rounds(node, &head, state, node.kind() == Kind::DoStatement)
             }
             Kind::BreakStatement | Kind::ContinueStatement => {
@@ -122,9 +122,7 @@ impl<'a, 't> Flow<'a, 't> {
         is_body_first: bool,
     ) -> Result<State, NotUnderstood> {
         let body = node.field(Field::Body).ok_or(NotUnderstood)?;
-        for part in &head.before {
-            self.read_in(Some(*part), entry);
-        }
+        self.read_in(head.before, entry);
         let mut start = entry;
         loop {
             self.loops.push(Jumps::default());

@@ -23,7 +23,7 @@ use super::facts::sites::located;
 use super::facts::steady::{is_reachable, may_be_written_unseen, may_write};
 use super::facts::taken::is_value;
 use super::select::{FORMS, selection, worth};
-use super::shared::columns::{Use, uses};
+use super::shared::columns::uses;
 use super::shared::declaration::{Declared, declared};
 use super::unroll::Unrolled;
 use super::unroll::body::{exits, is_automatic, is_unconditional};
@@ -40,24 +40,26 @@ pub fn suggestions(object: &StackObject) -> Vec<Suggestion> {
     };
     let Some((tree, kept)) = found() else { return Vec::new() };
     let is_within_kernel = |one: &Kept| tree.is_within_kernel(one.reads.first().map_or(0, |read| read.start));
+    let unrolled =
+        if kept.is_empty() { None } else { Unrolled::with_searches(object).map(|unrolled| unrolled.rewrite) };
     let edited = |one: &Kept| {
         let rewrite = Rewrite::new(Applicability::MaybeIncorrect, one.edits.clone());
         let rewrite = rewrite.within_kernel(is_within_kernel(one)).keeping_loops(true);
         let title = format!("keep the value of `{}` in a variable beside `{}`", one.element, one.index);
-        let mut all = Vec::new();
-        for form in FORMS {
-            let Some(rest) = selection(object, form, &one.reads) else { continue };
+        let selected = |form| {
+            let rest = selection(object, form, &one.reads)?;
             let is_worth = worth::is_worth(object, &rest) && rest.has_writes && !rest.rewrite.edits.is_empty();
-            let Some(unrolled) = Unrolled::with_searches(object).filter(|_| is_worth) else { continue };
-            let whole = rewrite.clone().and(rest.rewrite).and_then(|both| both.and(unrolled.rewrite));
-            all.extend(whole.map(|whole| whole.suggestion(format!("{title}, and select the element that is written"))));
-        }
-        let unrolled = Unrolled::with_searches(object).filter(|unrolled| !unrolled.rewrite.edits.is_empty());
-        let both = unrolled.and_then(|unrolled| rewrite.clone().and(unrolled.rewrite));
-        let alone = rewrite.suggestion(title.clone());
-        std::iter::once(alone)
-            .chain(both.map(|both| both.suggestion(format!("{title}, and unroll the loops"))))
-            .chain(all)
+            let unrolled = unrolled.clone().filter(|_| is_worth)?;
+            let whole = rewrite.clone().and(rest.rewrite)?.and(unrolled)?;
+            Some(whole.suggestion(format!("{title}, and select the element that is written")))
+        };
+        let both = unrolled.clone().filter(|unrolled| !unrolled.edits.is_empty());
+        let both = both.and_then(|unrolled| rewrite.clone().and(unrolled));
+        let both = both.map(|both| both.suggestion(format!("{title}, and unroll the loops")));
+        let alone = rewrite.clone().suggestion(title.clone());
+        let all: Vec<Suggestion> =
+            std::iter::once(alone).chain(both).chain(FORMS.into_iter().filter_map(selected)).collect();
+        all
     };
     kept.iter().flat_map(edited).collect()
 }
@@ -88,12 +90,8 @@ impl<'t> Array<'t> {
         let type_text = tree.slice(declared.statement.field(Field::Type)?);
         let [extent] = declared.extents.as_slice() else { return None };
         let extent = tree.settled_value_of(*extent)?;
-        let root = tree.root()?;
-        let element = |used: &Use| {
-            let name = root.descendant_for_byte_range(used.name.start, used.name.end)?;
-            name.parent().filter(|element| element.end_byte() == used.end)
-        };
-        let elements: Vec<Node<'t>> = uses(tree, &declared)?.iter().map(element).collect::<Option<_>>()?;
+        let elements: Vec<Node<'t>> =
+            uses(tree, &declared)?.iter().map(|used| used.element(tree, 1)).collect::<Option<_>>()?;
         let scope = declared.statement.parent()?;
         let name = tree.slice(declared.name);
         let jumps = |node: Node<'_>| {

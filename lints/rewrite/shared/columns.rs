@@ -231,6 +231,15 @@ pub(in crate::rewrite) struct Use {
     pub end: usize,
 }
 
+impl Use {
+    /// The element, of an array with so many dimensions.
+    pub fn element<'t>(&self, tree: &'t SyntaxTree, dimensions: usize) -> Option<Node<'t>> {
+        let name = tree.root()?.descendant_for_byte_range(self.name.start, self.name.end)?;
+        let around = std::iter::successors(name.parent(), |node| node.parent());
+        around.take(dimensions).last().filter(|element| element.end_byte() == self.end)
+    }
+}
+
 /// All uses of an array; `None` if one of them is not an element.
 pub(in crate::rewrite) fn uses(tree: &SyntaxTree, declared: &Declared<'_>) -> Option<Vec<Use>> {
     uses_beside(tree, declared, &[])
