@@ -15,7 +15,7 @@ use super::facts::classes::is_copied_plainly;
 use super::facts::constness::may_be_const;
 use super::facts::linkage::is_called_elsewhere;
 use super::facts::sites::{functions_named, located};
-use super::facts::unseen::uses_of;
+use super::facts::variables::uses_of;
 
 /// Limit on functions that hand the parameter on, each to the next.
 const MAX_LEVELS: usize = 4;

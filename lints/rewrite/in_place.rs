@@ -19,8 +19,9 @@ use super::facts::outer::may_be_member;
 use super::facts::purity::is_pure;
 use super::facts::sites::{functions_named, located, trees};
 use super::facts::taken::is_value;
-use super::facts::unseen::{is_taken_for_type, uses_of, variable};
+use super::facts::unseen::is_taken_for_type;
 use super::facts::unwritten::stays_unwritten;
+use super::facts::variables::{uses_of, variable};
 use super::unroll::body::has_meetings;
 
 /// A reference in place of the copy; `None` where the copy, or what it is made of, may be changed.

@@ -106,6 +106,13 @@ pub fn is_plain_member(tree: &SyntaxTree, class_text: &str, member: &str) -> boo
     }
 }
 
+/// The class directly around a node.
+pub fn class_around(node: Node<'_>) -> Option<Node<'_>> {
+    let is_class =
+        |it: &Node<'_>| matches!(it.kind(), Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier);
+    node.ancestors().skip(1).find(is_class)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 pub mod accessed;
 pub mod assembly;
+pub mod called;
 pub mod callees;
 pub mod classes;
 pub mod constness;
@@ -25,3 +26,4 @@ pub mod text;
 pub mod typed_use;
 pub mod unseen;
 pub mod unwritten;
+pub mod variables;

@@ -1,5 +1,6 @@
 //! Source positions for edits: declarations of variables and parameters, and function heads.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -124,26 +125,39 @@ fn declaration(tree: &Rc<SyntaxTree>, offset: usize) -> Option<DeclarationSite> 
 
 /// Definitions and declarations of a function in a text.
 pub fn functions_named<'v>(tree: &'v SyntaxTree, name: &str) -> Vec<Node<'v>> {
-    let is_it = |node: Node<'_>| {
-        matches!(node.kind(), Kind::FunctionDefinition | Kind::Declaration) && declares(tree, node, name)
-    };
-    let outside = |node: Node<'_>, _: Node<'_>| node.kind() != Kind::FunctionDefinition && !is_it(node);
-    let nodes = tree.root().into_iter().flat_map(|root| root.descendants_through(outside));
-    nodes.filter(|node| is_it(*node)).collect()
+    let known = tree.kept(Functions::of);
+    known.0.get(name).into_iter().flatten().filter_map(|id| tree.node(*id)).collect()
 }
 
-/// Whether a definition or declaration is of a function with that name.
-fn declares(tree: &SyntaxTree, node: Node<'_>, name: &str) -> bool {
+/// The definitions and declarations of all functions of a text, by name, as the numbers of their nodes.
+struct Functions(HashMap<String, Vec<usize>>);
+
+impl Functions {
+    fn of(tree: &SyntaxTree) -> Self {
+        let outside = |node: Node<'_>, _: Node<'_>| node.kind() != Kind::FunctionDefinition;
+        let mut found: HashMap<String, Vec<usize>> = HashMap::new();
+        for node in tree.root().into_iter().flat_map(|root| root.descendants_through(outside)) {
+            let is_fit = matches!(node.kind(), Kind::FunctionDefinition | Kind::Declaration);
+            if let Some(name) = function_declared(tree, node).filter(|_| is_fit) {
+                found.entry(name.to_string()).or_default().push(node.id());
+            }
+        }
+        Self(found)
+    }
+}
+
+/// The name of the function that a definition or declaration is of.
+fn function_declared<'t>(tree: &'t SyntaxTree, node: Node<'t>) -> Option<&'t str> {
     let mut declarator = node.field(Field::Declarator);
     let mut is_function = false;
     while let Some(current) = declarator {
         is_function |= current.kind() == Kind::FunctionDeclarator;
         let Some(inner) = current.field(Field::Declarator) else {
-            return is_function && base_name(tree.slice(current)) == name;
+            return is_function.then(|| base_name(tree.slice(current)));
         };
         declarator = Some(inner);
     }
-    false
+    None
 }
 
 #[cfg(test)]

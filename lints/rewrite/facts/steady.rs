@@ -12,7 +12,7 @@ use super::outer::may_be_member;
 use super::unseen::{is_given_by_value, is_taken_for_type, may_be_reference, may_be_taken};
 
 /// Whether a local variable is loop-invariant: the loop does not write it, and no pointer, reference or lambda can
-/// access it.
+/// change it.
 pub fn is_steady(tree: &SyntaxTree, name: Node<'_>, body: Node<'_>) -> bool {
     let Some(function) = enclosing_function(name) else { return false };
     let text = tree.slice(name);
@@ -25,7 +25,10 @@ pub fn is_steady(tree: &SyntaxTree, name: Node<'_>, body: Node<'_>) -> bool {
         return !may_write(tree, body, text);
     }
     let is_own = declaration.kind != DeclarationKind::Alias && declaration.volatility != Some(Volatility::Value);
-    is_own && !may_write(tree, body, text) && !is_reachable(tree, function, text) && !may_be_reference(tree, name)
+    is_own
+        && !may_write(tree, body, text)
+        && !is_written_elsewhere(tree, function, text)
+        && !may_be_reference(tree, name)
 }
 
 /// Whether a name is that of a variable in constant memory, which no thread writes while a kernel runs.
@@ -70,7 +73,7 @@ pub fn keeps_first_value(tree: &SyntaxTree, function: Node<'_>, all: &Declaratio
     let mut names = tree.names_of(function, all, own).into_iter();
     is_own
         && names.all(|name| !role(access_path(name)).1)
-        && !is_reachable(tree, function, &own.name)
+        && !is_written_elsewhere(tree, function, &own.name)
         && !may_be_written_unseen(tree, function, &own.name)
 }
 
@@ -94,6 +97,19 @@ pub fn is_reachable(tree: &SyntaxTree, function: Node<'_>, name: &str) -> bool {
     let mut names = tree.named(function, name);
     is_taken_for_type(tree, name)
         || names.any(|node| hands_out(tree, node) || is_in_lambda(node) || may_be_taken(tree, node))
+}
+
+/// Whether code may write a variable that does not name it: its address is taken, a reference is bound to it, or a lambda writes it
+/// or hands it on. A lambda may read it.
+fn is_written_elsewhere(tree: &SyntaxTree, function: Node<'_>, name: &str) -> bool {
+    let is_in_lambda = |node: Node<'_>| {
+        node.ancestors().take_while(|it| *it != function).any(|it| it.kind() == Kind::LambdaExpression)
+    };
+    let is_written = |node: Node<'_>| role(access_path(node)).1 && !is_given_by_value(tree, node);
+    is_taken_for_type(tree, name)
+        || tree
+            .named(function, name)
+            .any(|node| hands_out(tree, node) || may_be_taken(tree, node) || (is_in_lambda(node) && is_written(node)))
 }
 
 /// Whether the address of a variable is taken in a region, or a reference is bound to it there.

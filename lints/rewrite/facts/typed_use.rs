@@ -9,7 +9,8 @@ use cuda_syntax::tree::{access_path, enclosing_function};
 use super::number::is_number;
 use super::sites::functions_named;
 use super::taken::has_operators;
-use super::unseen::{is_taken_for_type, uses_of, variable};
+use super::unseen::is_taken_for_type;
+use super::variables::{uses_of, variable};
 
 /// Words of calls that ask for a type.
 const OF_TYPES: [&str; 5] = ["typeof", "__typeof__", "__typeof", "typeid", "noexcept"];

@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node};
-use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_name, resolve};
+use cuda_syntax::tree::{DeclarationKind, enclosing_function, last_name, resolve};
 
+use super::called::called as function_of;
 use super::classes::is_copied_plainly;
 use super::evaluation::is_in_lambda;
 use super::getter::class_named;
@@ -17,6 +18,7 @@ use super::number::{is_number, is_number_type, is_value_type};
 use super::operators::{calls_operator, declares_operator, has_conversions};
 use super::purity::is_pure_call;
 use super::sites::functions_named;
+use super::variables::variable;
 
 /// Whether what stands around the name of a variable may change it unseen, or keep a reference to it: `in >> n`, `c.raise()`, `Span s{n}`.
 pub fn may_be_taken(tree: &SyntaxTree, name: Node<'_>) -> bool {
@@ -226,6 +228,7 @@ pub fn is_given_by_value(tree: &SyntaxTree, name: Node<'_>) -> bool {
         let called = call.function().filter(|it| it.kind() == Kind::Identifier)?;
         let position = list.named_children().position(|it| it == name)?;
         let word = tree.slice(called);
+        let by_lambda = || function_of(tree, call).filter(|it| it.is_lambda)?.number(position);
         // An object of that name has an operator of its own, and a macro may do anything.
         let is_function = resolve(&all, word, called.start_byte()).is_none()
             && !tree.is_declared_beside(word)
@@ -233,7 +236,7 @@ pub fn is_given_by_value(tree: &SyntaxTree, name: Node<'_>) -> bool {
         let declared = functions_named(tree, word);
         let is_value = is_pure_call(tree, call.node())
             || !declared.is_empty() && declared.into_iter().all(|it| takes_number_at(tree, it, position));
-        Some(own.kind == DeclarationKind::Scalar && is_function && is_value)
+        Some(own.kind == DeclarationKind::Scalar && (is_function && is_value || by_lambda().is_some()))
     };
     given().unwrap_or(false)
 }
@@ -274,22 +277,6 @@ const REFERRING: [&str; 8] = ["tie", "ref", "cref", "forward_as_tuple", "move", 
 /// What such a pointer leads to may be a function.
 fn is_pointer_to_member(operator: &str) -> bool {
     matches!(operator, ".*" | "->*")
-}
-
-/// The variable of the function around that a name stands for.
-pub fn variable(tree: &SyntaxTree, name: Node<'_>) -> Option<Declaration> {
-    let all = tree.declarations(enclosing_function(name)?);
-    resolve(&all, tree.slice(name), name.start_byte()).cloned()
-}
-
-/// The uses of the variable of a function that is declared at a name.
-pub fn uses_of<'t>(tree: &'t SyntaxTree, declared: Node<'t>) -> Option<Vec<Node<'t>>> {
-    let function = enclosing_function(declared)?;
-    let all = tree.declarations(function);
-    let own = resolve(&all, tree.slice(declared), declared.start_byte())?;
-    let mut names = tree.names_of(function, &all, own);
-    names.retain(|name| *name != declared);
-    Some(names)
 }
 
 /// Whether an expression is a name of a class's object, not a member or an element.

@@ -192,7 +192,7 @@ mod tests {
         let declaration = name.enclosing(Kind::Declaration).unwrap();
         let base = text[at..].find(['=']).map(|gap| at + gap + 2).unwrap();
         let base = root.named_descendant_for_byte_range(base, base + 2).unwrap();
-        let uses = super::super::unseen::uses_of(&tree, name).unwrap();
+        let uses = super::super::variables::uses_of(&tree, name).unwrap();
         stays_unwritten(&tree, declaration, base, &uses, &[&tree])
     }
 

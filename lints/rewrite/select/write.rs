@@ -6,7 +6,7 @@ use super::text::condition;
 use super::{Form, Lines, Writer};
 use crate::rewrite::facts::number::{is_number, is_value_type};
 use crate::rewrite::facts::operators::{calls_operator, declares_operator, has_conversions};
-use crate::rewrite::facts::unseen::variable;
+use crate::rewrite::facts::variables::variable;
 use crate::rewrite::select::holder::IndexedUse;
 use cuda_syntax::ast::{Field, Kind, Node};
 

@@ -68,10 +68,7 @@ pub(super) fn open_bound<'t>(
     match (step(tree, update)?, constant(start)) {
         (1.., Some(0..)) => is_steady_bound(tree, condition, body, counter).then_some(Bound::Upper),
         // In a triangular nest: each copy of the loop has its start.
-        (1.., None) if rises(tree, start) => {
-            let is_plain = condition.field(Field::Left).is_some_and(|left| tree.slice(left) == counter);
-            (is_plain && is_steady_bound(tree, condition, body, counter)).then_some(Bound::Upper)
-        }
+        (1.., None) if rises(tree, start) => is_steady_bound(tree, condition, body, counter).then_some(Bound::Upper),
         // With a larger step, starting at the last index would visit other elements.
         (-1, None) if kind == CounterKind::Int && initializer.is_some() && is_alone => {
             // The end may be the counter of a loop around, which each copy of the loop knows.
@@ -132,13 +129,22 @@ fn is_of_type_of(tree: &SyntaxTree, expression: Node<'_>, node: Node<'_>, counte
     expression.kind() == Kind::Identifier && types().unwrap_or(false)
 }
 
-/// Whether an expression is a sum of constants and induction variables of loops around, none of which is negative.
+/// Whether an expression is a sum of constants and induction variables of loops around, none of which is negative, or has some of
+/// its bits.
 fn rises(tree: &SyntaxTree, start: Node<'_>) -> bool {
     let start = start.without_parentheses();
     match start.kind() {
         Kind::BinaryExpression => {
-            let parts = [start.field(Field::Left), start.field(Field::Right)];
-            start.operator() == Some("+") && parts.iter().all(|part| part.is_some_and(|part| rises(tree, part)))
+            let (left, right) = (start.field(Field::Left), start.field(Field::Right));
+            let rises = |part: Option<Node<'_>>| part.is_some_and(|part| rises(tree, part));
+            let is_constant = |part: Option<Node<'_>>| {
+                part.and_then(|it| tree.value_of(it)).is_some_and(|value| (1..=MOST_ROUNDS).contains(&value))
+            };
+            match start.operator() {
+                Some("+") => rises(left) && rises(right),
+                Some("&" | "%" | "/" | ">>") => rises(left) && is_constant(right),
+                _ => false,
+            }
         }
         Kind::Identifier if tree.value_of(start).is_none() => is_counted_up(tree, start),
         _ => tree.value_of(start).is_some_and(|value| (0..=MOST_ROUNDS).contains(&value)),
@@ -388,8 +394,8 @@ pub(in crate::rewrite) fn largest(tree: &SyntaxTree, expression: Node<'_>, count
             match expression.operator()? {
                 "+" => part(left)?.checked_add(part(right)?),
                 "*" => part(left)?.checked_mul(part(right)?),
-                // The bits of a constant, whatever the other side is.
-                "&" => tree.value_of(right?).filter(|mask| *mask >= 0),
+                // The bits of a constant, whatever the other side is; those of the induction variable do not rise.
+                "&" if tree.named(left?, counter).next().is_none() => tree.value_of(right?).filter(|mask| *mask >= 0),
                 _ => None,
             }
         }

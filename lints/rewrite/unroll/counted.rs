@@ -107,7 +107,7 @@ impl ForLoop {
         let elements = subscripts.filter_map(|node| {
             let is_it = array.has(tree, node) && meant(node.start_byte()) == meant(body.start_byte());
             Subscript::of(node).filter(|_| is_it)?;
-            let (Dimension { size, ends_loops, is_of_member }, (first, rise)) = dimension(tree, node, &walk)?;
+            let (Dimension { size, ends_loops, is_of_member }, (first, rise)) = dimension(tree, node, None, &walk)?;
             let value = tree.evaluate(&size, body.start_byte()).filter(|size| ends_loops && *size > first)?;
             let rounds = (value - first + rise - 1) / rise;
             let extent = if (first, rise) == (0, 1) { size } else { rounds.to_string() };

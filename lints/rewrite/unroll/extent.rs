@@ -1,15 +1,15 @@
 //! Extents of arrays that an induction variable indexes, as declared in the loop's function.
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Binary, Field, Kind, Node, Update};
+use cuda_syntax::ast::{Field, Kind, Node, Subscript};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
 use lmem_base::source::Span;
 use lmem_frame::Access;
 
-use super::bound::is_counted_up;
+use super::indexing::{Indexing, indexings};
 use super::lent::is_accessed_by_callee;
-use super::linear::Linear;
 use super::member::MemberArray;
+use super::rise::Rise;
 use super::round::Round;
 use crate::rewrite::facts::steady::{is_reachable, may_write};
 
@@ -28,8 +28,22 @@ impl<'a> WantedArray<'a> {
         Self { name, indices }
     }
 
-    /// Whether a subscript is an element of it, by the name of its array or by its index.
-    pub fn has(&self, tree: &SyntaxTree, subscript: Node<'_>) -> bool {
+    /// Whether a subscript is an element of it, by the name of its array or by its index; or a call accesses one.
+    pub fn has(&self, tree: &SyntaxTree, element: Node<'_>) -> bool {
+        let is_given = |array: Option<Node<'_>>| {
+            let base =
+                array.and_then(|array| if array.kind() == Kind::Identifier { Some(array) } else { base_of(array) });
+            base.is_some_and(|base| tree.slice(base) == self.name)
+        };
+        match element.kind() {
+            Kind::CallExpression => indexings(tree, element)
+                .into_iter()
+                .any(|found| is_given(found.array) || self.has_subscript(tree, found.element)),
+            _ => self.has_subscript(tree, element),
+        }
+    }
+
+    fn has_subscript(&self, tree: &SyntaxTree, subscript: Node<'_>) -> bool {
         let is_named = base_of(subscript).is_some_and(|base| {
             let base = tree.slice(base);
             base == self.name || base.strip_prefix(self.name).is_some_and(|rest| rest.starts_with('.'))
@@ -46,6 +60,7 @@ impl<'a> WantedArray<'a> {
 
 /// An element of a local array, or of a member that is an array, whose index rises with an induction variable.
 pub struct IndexedElement<'t> {
+    /// The element, or a call that accesses it in any case.
     pub node: Node<'t>,
     /// The number of rounds after which the index is beyond the array, as text for the loop's place.
     pub extent: String,
@@ -67,22 +82,38 @@ pub fn indexed_elements<'t>(tree: &'t SyntaxTree, region: Node<'t>, counter: &st
             && child.kind() == Kind::SubscriptExpression
             && node.field(Field::Argument) == Some(child)
     };
-    let subscripts = region.descendants_through(|node, child| !is_inner(node, child));
+    let nodes = region.descendants_through(|node, child| !is_inner(node, child));
     let all = enclosing_function(region).map(|function| tree.declarations(function)).unwrap_or_default();
     let meant = |at: usize| resolve(&all, counter, at).map(|found| found.range);
     let is_own = |node: &Node<'_>| {
-        node.kind() == Kind::SubscriptExpression && meant(node.start_byte()) == meant(region.start_byte())
+        let is_fit = matches!(node.kind(), Kind::SubscriptExpression | Kind::CallExpression);
+        is_fit && meant(node.start_byte()) == meant(region.start_byte())
     };
-    subscripts
+    let element = |node: Node<'t>, found: Dimension, rise: Rise| {
+        let Dimension { size, ends_loops, is_of_member } = found;
+        let value_of_size = tree.evaluate(&size, region.start_byte());
+        let extent = rise.extent(size, value_of_size)?;
+        let value = tree.evaluate(&extent, region.start_byte());
+        let least = Some(rise.distance).filter(|_| rise.is_direct);
+        Some(IndexedElement { node, extent, value, size: value_of_size, least, ends_loops, is_of_member })
+    };
+    let of_call = |node: Node<'t>| {
+        let found = indexings(tree, node).into_iter();
+        let risen = found.filter_map(|it| {
+            let rise = |index: Node<'t>| it.rise(index, counter, region);
+            dimension(tree, it.element, Some(&it), &rise)
+        });
+        risen.filter_map(|(found, rise)| element(node, found, rise)).collect::<Vec<_>>()
+    };
+    let of_subscript = |node: Node<'t>| {
+        let (found, rise) = dimension(tree, node, None, &|index| Rise::of(tree, index, counter))?;
+        element(node, found, rise)
+    };
+    nodes
         .filter(is_own)
-        .filter_map(|node| {
-            let (found, rise) = dimension(tree, node, &|index| Rise::of(tree, index, counter))?;
-            let Dimension { size, ends_loops, is_of_member } = found;
-            let value_of_size = tree.evaluate(&size, region.start_byte());
-            let extent = rise.extent(size, value_of_size)?;
-            let value = tree.evaluate(&extent, region.start_byte());
-            let least = Some(rise.distance).filter(|_| rise.is_direct);
-            Some(IndexedElement { node, extent, value, size: value_of_size, least, ends_loops, is_of_member })
+        .flat_map(|node| match node.kind() {
+            Kind::CallExpression => of_call(node),
+            _ => of_subscript(node).into_iter().collect(),
         })
         .collect()
 }
@@ -118,10 +149,12 @@ pub struct Dimension {
     pub is_of_member: bool,
 }
 
-/// The first dimension of `a[i][j]` whose index `is_asked_for`, with the answer.
+/// The first dimension of `a[i][j]` whose index `is_asked_for`, with the answer. Of an element that a function accesses, the size is
+/// spelled for the place of the call.
 pub fn dimension<'t, T>(
     tree: &'t SyntaxTree,
     used: Node<'t>,
+    call: Option<&Indexing<'t>>,
     is_asked_for: &dyn Fn(Node<'t>) -> Option<T>,
 ) -> Option<(Dimension, T)> {
     let mut indices = Vec::new();
@@ -134,18 +167,41 @@ pub fn dimension<'t, T>(
     let (position, answer) = indices.iter().enumerate().find_map(|(at, index)| Some((at, is_asked_for(*index)?)))?;
     // `rows[k]` without a second subscript is a pointer, and `rows[0][k]` may go through all rows.
     let is_flat = position > 0 && indices[..position].iter().all(|index| tree.slice(*index).trim() == "0");
-    let (sizes, size, member) = match variable_sizes(tree, node, used) {
-        Some(sizes) => (sizes.len(), tree.spelled(*sizes.get(position)?, used.start_byte())?, None),
+    let at = call.map_or(used, |call| call.call).start_byte();
+    let given = call.and_then(|call| call.array);
+    let sizes = match given {
+        Some(array) => Some(given_sizes(tree, array)?),
+        None => variable_sizes(tree, node, used),
+    };
+    let (sizes, size, member) = match sizes {
+        Some(sizes) => (sizes.len(), tree.spelled(*sizes.get(position)?, at)?, None),
         None => {
             let member = MemberArray::of(tree, node)?;
             let sizes = member.sizes();
-            (sizes.len(), member.spelled(*sizes.get(position)?)?, Some(member))
+            let size = *sizes.get(position)?;
+            let spelled = match call.map(Indexing::object) {
+                Some(object) => member.spelled_for(size, object?)?,
+                None => member.spelled(size)?,
+            };
+            (sizes.len(), spelled, Some(member))
         }
     };
     let (is_of_member, ends_loops) = (member.is_some(), member.is_none_or(|member| member.ends_loops()));
     let is_element = sizes == indices.len() || sizes > indices.len() && is_accessed_by_callee(tree, used);
     let is_plain = size.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')'));
     (is_element && !is_flat && is_plain).then_some((Dimension { size, ends_loops, is_of_member }, answer))
+}
+
+/// The extents of the array, or of the row of one, that a function gets.
+fn given_sizes<'t>(tree: &'t SyntaxTree, array: Node<'t>) -> Option<Vec<Node<'t>>> {
+    let mut base = array;
+    let mut rows = 0;
+    while let Some(subscript) = Subscript::of(base) {
+        base = subscript.base()?;
+        rows += 1;
+    }
+    let sizes = variable_sizes(tree, base, array).filter(|_| base.kind() == Kind::Identifier)?;
+    sizes.get(rows..).filter(|left| !left.is_empty()).map(<[_]>::to_vec)
 }
 
 /// The extents of an array that is declared in the same function, the outermost first.
@@ -158,74 +214,4 @@ fn variable_sizes<'t>(tree: &'t SyntaxTree, base: Node<'t>, used: Node<'t>) -> O
     let arrays = around.take_while(|node| node.kind() == Kind::ArrayDeclarator);
     let sizes: Vec<Node<'t>> = arrays.map(|node| node.field(Field::Size)).collect::<Option<_>>()?;
     (declaration.type_text.matches('[').count() == sizes.len()).then_some(sizes)
-}
-
-/// How an index rises with the induction variable.
-struct Rise {
-    /// By how much it rises with each value.
-    factor: i64,
-    /// By how much it is below its multiple of the variable, at most: 1 for `i - 1` and, as an extent may be more than
-    /// needed, 0 for `i + 1`.
-    distance: i64,
-    /// Whether the index is the variable, or what is that much below it.
-    is_direct: bool,
-}
-
-impl Rise {
-    fn of(tree: &SyntaxTree, index: Node<'_>, counter: &str) -> Option<Self> {
-        match distance(tree, index, counter) {
-            Some(distance) => {
-                let is_direct = distance > 0 || tree.slice(index.without_parentheses()) == counter;
-                Some(Self { factor: 1, distance, is_direct })
-            }
-            None => Self::of_sum(tree, index, counter),
-        }
-    }
-
-    /// `group * 4 + b`, where `b` is the induction variable of another loop, which starts at zero or above. Products of
-    /// `int` do not wrap around.
-    fn of_sum(tree: &SyntaxTree, index: Node<'_>, counter: &str) -> Option<Self> {
-        let (factor, rest) = Linear::of(tree, index)?.split(tree, counter);
-        let is_rising = factor > 0 && rest.constant >= -MOST_DISTANCE;
-        let mut others = rest.terms().iter();
-        let is_fit = is_rising && others.all(|(term, factor)| *factor > 0 && is_counted_up(tree, *term));
-        is_fit.then(|| Self { factor, distance: (-rest.constant).max(0), is_direct: false })
-    }
-
-    fn extent(&self, size: String, value: Option<i64>) -> Option<String> {
-        match (self.factor, self.distance) {
-            (1, 0) => Some(size),
-            (1, distance) => Some(match size.parse::<i64>() {
-                Ok(size) => (size + distance).to_string(),
-                Err(_) => format!("{size} + {distance}"),
-            }),
-            (factor, distance) => Some(((value? + distance + factor - 1) / factor).to_string()),
-        }
-    }
-}
-
-const MOST_DISTANCE: i64 = 8;
-
-/// By how much an index is below the induction variable: 0 for `i` and, as an extent may be more than needed, for
-/// `i + 1`; 1 for `i - 1`.
-fn distance(tree: &SyntaxTree, index: Node<'_>, counter: &str) -> Option<i64> {
-    let index = index.without_parentheses();
-    // `a[i++]`: no index before or behind the step is less than the value at the start of the round.
-    let stepped = Update::of(index).filter(|update| update.operator() == Some("++")).and_then(Update::operand);
-    if stepped.is_some_and(|operand| tree.slice(operand) == counter) {
-        return Some(0);
-    }
-    if tree.slice(index) == counter {
-        return (index.kind() == Kind::Identifier).then_some(0);
-    }
-    let sum = Binary::of(index)?;
-    let (left, right) = (sum.left()?, sum.right()?);
-    let is_counter = |node: Node<'_>| tree.slice(node) == counter;
-    let constant = |node: Node<'_>| tree.value_of(node).filter(|value| (0..=MOST_DISTANCE).contains(value));
-    match sum.operator()? {
-        "+" if is_counter(left) => constant(right).map(|_| 0),
-        "+" if is_counter(right) => constant(left).map(|_| 0),
-        "-" if is_counter(left) => constant(right),
-        _ => None,
-    }
 }

@@ -11,7 +11,7 @@ use lmem_frame::{Access, Address, Place, StackObject};
 
 use super::body::only_child;
 use super::bound::{is_countdown, is_counted_in_body};
-use super::handed::handed_loops;
+use super::handed::{arguments_for, handed_loops};
 use super::header::{start_before, step_of};
 use crate::rewrite::facts::steady::may_write;
 
@@ -61,8 +61,7 @@ impl ForLoop {
         let node = self.node()?;
         let initializer = node.field(Field::Initializer)?;
         let parts = [Some(initializer), node.field(Field::Condition), node.field(Field::Update)];
-        let around: Vec<ForLoop> =
-            for_loops(&self.tree, self.start).into_iter().filter(|outer| !outer.is_same(self)).collect();
+        let around = self.around();
         let mut enclosing: Vec<ForLoop> = Vec::new();
         for name in parts.into_iter().flatten().flat_map(|part| self.tree.identifiers(part)) {
             let name = self.tree.slice(name);
@@ -79,6 +78,11 @@ impl ForLoop {
             }
         }
         (!enclosing.is_empty()).then_some(enclosing)
+    }
+
+    /// The loops around, the innermost first.
+    pub(super) fn around(&self) -> Vec<ForLoop> {
+        for_loops(&self.tree, self.start).into_iter().filter(|outer| !outer.is_same(self)).collect()
     }
 
     pub fn tree(&self) -> &SyntaxTree {
@@ -154,28 +158,34 @@ fn is_of_compiler(object: &StackObject, access: &Access) -> bool {
     access.index.is_none() && object.copying_call(access).is_none()
 }
 
-/// The loops around an access whose induction variable is in the index.
+/// The loops around an access whose induction variable is in the index, or in what a function that has the access gets for it.
 fn loops_of(object: &StackObject, access: &Access) -> Vec<ForLoop> {
     let index = access.index.as_ref().map_or("", |span| span.text());
-    let words: Vec<&str> = identifiers(index).collect();
-    let named = |tree: &Rc<SyntaxTree>, offset: usize| -> Vec<ForLoop> {
-        let around = for_loops(tree, offset);
-        around.into_iter().filter(|found| words.contains(&found.counter.as_str())).collect()
-    };
+    let mut words: Vec<String> = identifiers(index).map(str::to_string).collect();
+    let mut inner: Option<&Place> = None;
     for place in &access.places {
         let tree = object.tree(place);
-        let named_here = named(tree, place.offset);
+        if let Some(inner) = inner {
+            words.extend(arguments_for(&words, (object.tree(inner), inner), (tree, place)));
+        }
+        inner = Some(place);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let named = |offset: usize| -> Vec<ForLoop> {
+            let around = for_loops(tree, offset);
+            around.into_iter().filter(|found| words.contains(&found.counter.as_str())).collect()
+        };
+        let named_here = named(place.offset);
         // `if (ok) for (…)`, and the loops of a line, are one place for the compiler.
         let used = access.index.as_ref().and_then(|index| tree.offset_of(index));
         let is_within =
             |offset: &usize| tree.region(place.offset).is_some_and(|region| region.byte_range().contains(offset));
-        let within = used.filter(is_within).map(|offset| named(tree, offset)).unwrap_or_default();
+        let within = used.filter(is_within).map(named).unwrap_or_default();
         let found = if within.len() > named_here.len() { within } else { named_here };
         if !found.is_empty() {
             return found;
         }
-        let stepped = stepped_loop(object.tree(place), place.offset, &words);
-        let found = stepped.or_else(|| countdown_loop(object.tree(place), place.offset, &words));
+        let stepped = stepped_loop(tree, place.offset, &words);
+        let found = stepped.or_else(|| countdown_loop(tree, place.offset, &words));
         if found.is_some() {
             return found.into_iter().collect();
         }

@@ -66,7 +66,7 @@ fn indices_at(tree: &SyntaxTree, offset: usize, access: &Access) -> Vec<String> 
 }
 
 /// The names in the arguments that the calls at `outer` have for parameters of the function around `inner`.
-fn arguments_for(
+pub(super) fn arguments_for(
     words: &[String],
     (inner, place): (&SyntaxTree, &Place),
     (outer, call): (&SyntaxTree, &Place),

@@ -4,6 +4,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Kind, Node};
 
 use super::body::{exits, has_entries, is_idle, is_unconditional};
+use super::indexing::indexings;
 use super::lent::is_accessed_by_callee;
 use crate::rewrite::facts::accessed::is_accessed;
 
@@ -27,9 +28,12 @@ pub(in crate::rewrite) fn is_inevitable(tree: &SyntaxTree, used: Node<'_>, body:
         || (exits.iter().all(is_before) && before.iter().all(|statement| is_idle(tree, *statement, harmless)))
 }
 
-/// Whether an element is certainly accessed where it is named, or by the function that gets it.
+/// Whether an element is certainly accessed where it is named, or by the function that gets it; or by a call that indexes it.
 pub(in crate::rewrite) fn is_used(tree: &SyntaxTree, element: Node<'_>) -> bool {
-    is_accessed(tree, element) || is_accessed_by_callee(tree, element)
+    match element.kind() {
+        Kind::CallExpression => !indexings(tree, element).is_empty(),
+        _ => is_accessed(tree, element) || is_accessed_by_callee(tree, element),
+    }
 }
 
 /// The whole expression or declaration in which an element is accessed.

@@ -8,7 +8,7 @@ use cuda_syntax::tree::{access_path, role};
 use super::body::{exits, is_unconditional};
 use crate::rewrite::facts::accessed::is_accessed;
 use crate::rewrite::facts::sites::functions_named;
-use crate::rewrite::facts::unseen::{uses_of, variable};
+use crate::rewrite::facts::variables::{uses_of, variable};
 
 /// Whether an element, or a row, is an argument for a function of the text that accesses in any case what it gets.
 pub(super) fn is_accessed_by_callee(tree: &SyntaxTree, element: Node<'_>) -> bool {

@@ -19,13 +19,27 @@ pub struct Linear<'t> {
 impl<'t> Linear<'t> {
     /// `None` for an expression of another form, or with other types.
     pub fn of(tree: &SyntaxTree, expression: Node<'t>) -> Option<Self> {
+        Self::with(tree, expression, &|name| Self::of_name(tree, name))
+    }
+
+    /// A variable of type `int`.
+    pub fn of_name(tree: &SyntaxTree, name: Node<'t>) -> Option<Self> {
+        is_int(tree, name).then(|| Self { constant: 0, terms: vec![(name, 1)] })
+    }
+
+    pub fn of_value(value: i64) -> Option<Self> {
+        Self { constant: value, terms: Vec::new() }.checked()
+    }
+
+    /// The same, with what names stand for.
+    pub fn with(tree: &SyntaxTree, expression: Node<'t>, names: &dyn Fn(Node<'t>) -> Option<Self>) -> Option<Self> {
         let expression = expression.without_parentheses();
         if let Some(value) = tree.value_of(expression) {
-            return Self { constant: value, terms: Vec::new() }.checked();
+            return Self::of_value(value);
         }
-        let part = |node: Option<Node<'t>>| Self::of(tree, node?);
+        let part = |node: Option<Node<'t>>| Self::with(tree, node?, names);
         match expression.kind() {
-            Kind::Identifier => is_int(tree, expression).then(|| Self { constant: 0, terms: vec![(expression, 1)] }),
+            Kind::Identifier => names(expression),
             Kind::FieldExpression => {
                 let object = Member::of(expression).filter(|member| member.is_of_object())?.object()?;
                 let is_term = object.kind() == Kind::Identifier && is_int(tree, expression);

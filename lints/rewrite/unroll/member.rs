@@ -12,6 +12,8 @@ use cuda_syntax::tree::{enclosing_function, resolve};
 use cuda_syntax::types;
 use lmem_base::mangling::template_arguments;
 
+use crate::rewrite::facts::classes::class_around;
+
 /// The names of all members of the text, with the numbers of the nodes that declare them.
 struct Members(HashMap<String, Vec<usize>>);
 
@@ -86,35 +88,22 @@ impl<'t> MemberArray<'t> {
         tree.settled_value_of(size).map(|value| value.to_string()).or_else(|| self.of_instance(size))
     }
 
+    /// An extent as text for a call of the method, with the object that it is called for.
+    pub fn spelled_for(&self, size: Node<'t>, object: Node<'t>) -> Option<String> {
+        let parameters = self.tree.template_parameters(self.class);
+        let is_of_template = identifiers(self.tree.slice(size)).any(|word| parameters.iter().any(|it| it == word));
+        match is_of_template {
+            true => of_instance(self.tree, self.class, self.tree.slice(size), object),
+            false => self.tree.spelled(size, object.start_byte()),
+        }
+    }
+
     /// `N + 1` for the extent `K + 1` of a `Row<N>` whose template has the parameter `K`.
     fn of_instance(&self, size: Node<'t>) -> Option<String> {
-        let (tree, at) = (self.tree, self.base.start_byte());
-        let parameters = tree.template_parameters(self.class);
         let root = root(self.base)?;
-        let all = tree.declarations(enclosing_function(self.base)?);
-        let own = resolve(&all, tree.slice(root), root.start_byte())?;
-        let type_text = own.type_text.trim_start_matches("const ").trim_end_matches(['&', ' ']);
-        let list = type_text.strip_prefix(tree.slice(self.class.field(Field::Name)?))?;
-        let arguments = template_arguments(list);
         // The member of a member would be that of another class.
-        let is_own = Member::of(self.base)?.object() == Some(root)
-            && list.trim_start().starts_with('<')
-            && arguments.len() == parameters.len();
-        let text = tree.slice(size);
-        let mut parts: Vec<(usize, &str, &str)> = Vec::new();
-        for name in identifiers(text).filter(|word| !word.starts_with(|first: char| first.is_ascii_digit())) {
-            let argument = arguments.get(parameters.iter().position(|parameter| parameter == name)?)?;
-            let is_same = tree.means_the_same(argument, own.range.0, at) && is_operand(argument);
-            parts.extend(occurrences(text, name).filter(|_| is_same).map(|start| (start, name, argument.as_str())));
-            is_same.then_some(())?;
-        }
-        parts.sort_unstable();
-        parts.dedup();
-        let mut spelled = text.to_string();
-        for (start, name, argument) in parts.into_iter().rev() {
-            spelled.replace_range(start..start + name.len(), argument);
-        }
-        is_own.then_some(spelled)
+        let is_own = Member::of(self.base)?.object() == Some(root);
+        is_own.then(|| of_instance(self.tree, self.class, self.tree.slice(size), root))?
     }
 
     /// Whether the array is all of a union that is no member itself.
@@ -173,6 +162,32 @@ impl<'t> MemberArray<'t> {
     }
 }
 
+/// An expression of a class template's parameters as text for the use of an object: `N + 1` for `K + 1`, where the object is a
+/// `Row<N>` and the template has the parameter `K`.
+pub(super) fn of_instance(tree: &SyntaxTree, class: Node<'_>, text: &str, object: Node<'_>) -> Option<String> {
+    let parameters = tree.template_parameters(class);
+    let all = tree.declarations(enclosing_function(object)?);
+    let own = resolve(&all, tree.slice(object), object.start_byte())?;
+    let type_text = own.type_text.trim_start_matches("const ").trim_end_matches(['&', ' ']);
+    let list = type_text.strip_prefix(tree.slice(class.field(Field::Name)?))?;
+    let arguments = template_arguments(list);
+    let is_own = list.trim_start().starts_with('<') && arguments.len() == parameters.len();
+    let mut parts: Vec<(usize, &str, &str)> = Vec::new();
+    for name in identifiers(text).filter(|word| !word.starts_with(|first: char| first.is_ascii_digit())) {
+        let argument = arguments.get(parameters.iter().position(|parameter| parameter == name)?)?;
+        let is_same = tree.means_the_same(argument, own.range.0, object.start_byte()) && is_operand(argument);
+        parts.extend(occurrences(text, name).filter(|_| is_same).map(|start| (start, name, argument.as_str())));
+        is_same.then_some(())?;
+    }
+    parts.sort_unstable();
+    parts.dedup();
+    let mut spelled = text.to_string();
+    for (start, name, argument) in parts.into_iter().rev() {
+        spelled.replace_range(start..start + name.len(), argument);
+    }
+    is_own.then_some(spelled)
+}
+
 /// Whether a declaration in a class is that of a method.
 fn is_function(declaration: Node<'_>) -> bool {
     declaration.descendants().any(|it| it.kind() == Kind::FunctionDeclarator)
@@ -195,13 +210,6 @@ fn root(base: Node<'_>) -> Option<Node<'_>> {
 fn only<'t>(mut found: impl Iterator<Item = Node<'t>>) -> Option<Node<'t>> {
     let first = found.next();
     first.filter(|_| found.next().is_none())
-}
-
-/// The class directly around a node.
-fn class_around(node: Node<'_>) -> Option<Node<'_>> {
-    let is_class =
-        |it: &Node<'_>| matches!(it.kind(), Kind::StructSpecifier | Kind::ClassSpecifier | Kind::UnionSpecifier);
-    node.ancestors().skip(1).find(is_class)
 }
 
 /// The declaration of a member whose name a node is.

@@ -9,6 +9,7 @@ pub mod for_loop;
 mod guard;
 mod handed;
 pub(super) mod header;
+mod indexing;
 pub(super) mod inevitable;
 mod leaving;
 mod lent;
@@ -17,6 +18,7 @@ mod linear;
 mod lower;
 mod member;
 mod parameter;
+mod rise;
 pub(super) mod round;
 pub(super) mod search;
 
@@ -64,6 +66,14 @@ pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     Some(Unrolled::of(object)?.suggestion())
 }
 
+/// The same, where a loop that begins at the counter of a loop that stays rolled goes over the whole array. `None` if there is no
+/// such loop.
+pub fn suggestion_from_first(object: &StackObject) -> Option<Suggestion> {
+    let unrolled = Unrolled::of_loops(object, |_| true, &|_| false, Bounds::FromFirst)?;
+    let plain = Unrolled::of(object);
+    plain.is_none_or(|plain| plain.rewrite.edits != unrolled.rewrite.edits).then(|| unrolled.suggestion())
+}
+
 /// The same for an array whose computed indices have induction variables in the source: once the loops are unrolled, they
 /// may be constants.
 pub fn suggestion_for_walks(object: &StackObject) -> Option<Suggestion> {
@@ -71,8 +81,19 @@ pub fn suggestion_for_walks(object: &StackObject) -> Option<Suggestion> {
     if !object.escapes().is_empty() || !computed.all(|access| is_walk(object, access)) {
         return None;
     }
-    let unrolled = Unrolled::of_loops(object, |_| true, &|access| is_walk(object, access), false)?;
+    let unrolled = Unrolled::of_loops(object, |_| true, &|access| is_walk(object, access), Bounds::Known)?;
     (!unrolled.rewrite.edits.is_empty()).then(|| unrolled.suggestion())
+}
+
+/// What is taken for the bounds of a loop.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bounds {
+    /// Those in the source, or the array's extent.
+    Known,
+    /// A trip count that only the compiler found counts as unknown.
+    Doubted,
+    /// A start that depends on a loop that stays rolled is no constant: the loop is over the whole array.
+    FromFirst,
 }
 
 /// Whether the extent of a guard, from the source, is one of the object's actual extents.
@@ -102,26 +123,26 @@ impl Unrolled {
 
     /// The rewrite for some of the accesses.
     pub fn of_accesses(object: &StackObject, is_wanted: impl Fn(&Access) -> bool) -> Option<Self> {
-        Self::of_loops(object, is_wanted, &|_| false, false)
+        Self::of_loops(object, is_wanted, &|_| false, Bounds::Known)
     }
 
     /// The same, where a loop whose trip count only the compiler found gets the array's extent, too: it may find the
     /// number after it unrolls.
     pub fn to_extents(object: &StackObject, is_wanted: impl Fn(&Access) -> bool) -> Option<Self> {
-        Self::of_loops(object, is_wanted, &|_| false, true)
+        Self::of_loops(object, is_wanted, &|_| false, Bounds::Doubted)
     }
 
     /// The same for all accesses, with the loops that look for elements.
     pub fn with_searches(object: &StackObject) -> Option<Self> {
         let is_search = |access: &Access| search_of(object, access).is_some();
-        Self::of_loops(object, |_| true, &is_search, false)
+        Self::of_loops(object, |_| true, &is_search, Bounds::Known)
     }
 
     fn of_loops(
         object: &StackObject,
         is_wanted: impl Fn(&Access) -> bool,
         is_walk: &dyn Fn(&Access) -> bool,
-        is_doubted: bool,
+        bounds: Bounds,
     ) -> Option<Self> {
         if object.bytes > u64::from(MAX_REGISTERS) * REGISTER_BYTES {
             return None;
@@ -137,8 +158,8 @@ impl Unrolled {
             .filter_map(|it| Some((it.clone(), it.enclosing(&is_over)?)))
             .collect();
         let is_inner = |found: &ForLoop| inner.iter().any(|(known, _)| known.is_same(found));
-        let has_run_time =
-            is_doubted || accesses.iter().any(|it| it.address == Address::Induction(TripCount::RunTime) || is_walk(it));
+        let has_run_time = bounds == Bounds::Doubted
+            || accesses.iter().any(|it| it.address == Address::Induction(TripCount::RunTime) || is_walk(it));
         let is_known =
             |found: &ForLoop| found.rounds.is_some() || (!has_run_time && !found.is_stepped) || is_inner(found);
         let outer: Vec<ForLoop> = inner.iter().flat_map(|(_, outer)| outer.clone()).collect();
@@ -153,8 +174,13 @@ impl Unrolled {
             variable.map_or(("", ""), |variable| (variable.name.as_str(), variable.type_text.as_str()));
         let elements = declared_elements(object);
         let wanted = WantedArray::new(array, &accesses);
+        let is_unrolled = |outer: &ForLoop| loops.iter().any(|known| known.is_same(outer));
         let guarded = |found: &&ForLoop| {
-            found.guarded(&wanted).or_else(|| found.guarded_parameter(array, type_text, elements?, &accesses))
+            let guard = match bounds {
+                Bounds::FromFirst if found.begins_anywhere(&is_unrolled) => found.from_first(&wanted),
+                _ => found.guarded(&wanted),
+            };
+            guard.or_else(|| found.guarded_parameter(array, type_text, elements?, &accesses))
         };
         let guards: Vec<Guard> = open.iter().map(guarded).collect::<Option<_>>()?;
         if !guards.iter().all(|guard| is_extent_of(guard, object)) {

@@ -1,0 +1,85 @@
+//! How an index rises with the induction variable of a loop.
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Binary, Kind, Node, Update};
+
+use super::bound::is_counted_up;
+use super::linear::Linear;
+
+/// How an index rises with the induction variable.
+pub struct Rise {
+    /// By how much it rises with each value.
+    pub factor: i64,
+    /// By how much it is below its multiple of the variable, at most: 1 for `i - 1` and, as an extent may be more than
+    /// needed, 0 for `i + 1`.
+    pub distance: i64,
+    /// Whether the index is the variable, or what is that much below it.
+    pub is_direct: bool,
+}
+
+impl Rise {
+    pub fn of(tree: &SyntaxTree, index: Node<'_>, counter: &str) -> Option<Self> {
+        match distance(tree, index, counter) {
+            Some(distance) => {
+                let is_direct = distance > 0 || tree.slice(index.without_parentheses()) == counter;
+                Some(Self { factor: 1, distance, is_direct })
+            }
+            None => Self::of_linear(tree, Linear::of(tree, index)?, counter),
+        }
+    }
+
+    /// With a constant added, which is small.
+    pub fn shifted(self, constant: i64) -> Option<Self> {
+        let is_small = self.factor == 1 && (-MOST_DISTANCE..=MOST_DISTANCE).contains(&constant);
+        // An extent may be more than needed.
+        let distance = self.distance + (-constant).max(0);
+        is_small.then_some(Self { factor: 1, distance, is_direct: constant == 0 && self.is_direct })
+    }
+
+    /// `group * 4 + b`, where `b` is the induction variable of another loop, which starts at zero or above. Products of
+    /// `int` do not wrap around.
+    pub fn of_linear(tree: &SyntaxTree, index: Linear<'_>, counter: &str) -> Option<Self> {
+        let (factor, rest) = index.split(tree, counter);
+        let is_rising = factor > 0 && rest.constant >= -MOST_DISTANCE;
+        let mut others = rest.terms().iter();
+        let is_fit = is_rising && others.all(|(term, factor)| *factor > 0 && is_counted_up(tree, *term));
+        is_fit.then(|| Self { factor, distance: (-rest.constant).max(0), is_direct: false })
+    }
+
+    pub fn extent(&self, size: String, value: Option<i64>) -> Option<String> {
+        match (self.factor, self.distance) {
+            (1, 0) => Some(size),
+            (1, distance) => Some(match size.parse::<i64>() {
+                Ok(size) => (size + distance).to_string(),
+                Err(_) => format!("{size} + {distance}"),
+            }),
+            (factor, distance) => Some(((value? + distance + factor - 1) / factor).to_string()),
+        }
+    }
+}
+
+const MOST_DISTANCE: i64 = 8;
+
+/// By how much an index is below the induction variable: 0 for `i` and, as an extent may be more than needed, for
+/// `i + 1`; 1 for `i - 1`.
+fn distance(tree: &SyntaxTree, index: Node<'_>, counter: &str) -> Option<i64> {
+    let index = index.without_parentheses();
+    // `a[i++]`: no index before or behind the step is less than the value at the start of the round.
+    let stepped = Update::of(index).filter(|update| update.operator() == Some("++")).and_then(Update::operand);
+    if stepped.is_some_and(|operand| tree.slice(operand) == counter) {
+        return Some(0);
+    }
+    if tree.slice(index) == counter {
+        return (index.kind() == Kind::Identifier).then_some(0);
+    }
+    let sum = Binary::of(index)?;
+    let (left, right) = (sum.left()?, sum.right()?);
+    let is_counter = |node: Node<'_>| tree.slice(node) == counter;
+    let constant = |node: Node<'_>| tree.value_of(node).filter(|value| (0..=MOST_DISTANCE).contains(value));
+    match sum.operator()? {
+        "+" if is_counter(left) => constant(right).map(|_| 0),
+        "+" if is_counter(right) => constant(left).map(|_| 0),
+        "-" if is_counter(left) => constant(right),
+        _ => None,
+    }
+}
