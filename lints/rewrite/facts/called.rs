@@ -68,11 +68,9 @@ impl<'t> Called<'t> {
     }
 
     fn of_definition(tree: &'t SyntaxTree, definition: Node<'t>, object: Option<Node<'t>>) -> Option<Self> {
-        let mut head = definition.field(Field::Declarator)?;
-        let is_reference = head.kind() == Kind::ReferenceDeclarator;
-        while head.kind() != Kind::FunctionDeclarator {
-            head = head.field(Field::Declarator).or_else(|| head.named_child(0))?;
-        }
+        let declarator = definition.field(Field::Declarator)?;
+        let is_reference = declarator.kind() == Kind::ReferenceDeclarator;
+        let head = head_of(declarator)?;
         Some(Self {
             tree,
             head,
@@ -97,9 +95,11 @@ impl<'t> Called<'t> {
     fn of_method(tree: &'t SyntaxTree, function: Node<'t>) -> Option<Self> {
         let member = Member::of(function).filter(|member| member.is_of_object())?;
         let (object, name) = (member.object()?, tree.slice(member.name()?));
-        let is_named = |it: &Node<'_>| tree.slice(it.declared_name()) == name;
         let definitions = functions_named(tree, name);
-        let is_whole = definitions.iter().all(|it| it.field(Field::Declarator).is_some_and(|it| is_named(&it)));
+        let is_whole = definitions.iter().all(|it| {
+            let head = it.field(Field::Declarator).and_then(head_of).and_then(|it| it.field(Field::Declarator));
+            head.is_some_and(|head| tree.slice(head) == name)
+        });
         // A method that is only declared in its class may be defined anywhere.
         let declared = tree.kept(Declared::of).0.get(name).copied().unwrap_or_default();
         let is_alone = is_whole && declared == definitions.len() && !tree.is_declared_beside(name);
@@ -112,17 +112,15 @@ impl<'t> Called<'t> {
         let type_text = own.type_text.trim_start_matches("const ").trim_end_matches(['&', ' ']);
         let class = class_named(tree, type_text.split('<').next()?)?;
         let body = class.field(Field::Body)?;
-        let is_operator = |node: &Node<'_>| {
-            let declared = node.field(Field::Declarator).map(|it| tree.slice(it.declared_name()));
-            declared.is_some_and(|name| name.split_whitespace().collect::<String>() == "operator()")
+        let is_call = |head: Node<'_>| {
+            let name = head.field(Field::Declarator).map_or("", |it| tree.slice(it));
+            name.split_whitespace().collect::<String>() == "operator()"
         };
+        let is_operator = |node: &Node<'_>| node.field(Field::Declarator).and_then(head_of).is_some_and(is_call);
         let named = |kind: Kind| body.descendants().filter(move |it| it.kind() == kind);
         let definitions: Vec<Node<'t>> = named(Kind::FunctionDefinition).filter(is_operator).collect();
         // One that is only declared here may be defined anywhere.
-        let all = named(Kind::FunctionDeclarator).filter(|it| {
-            let name = it.field(Field::Declarator).map_or("", |it| tree.slice(it));
-            name.split_whitespace().collect::<String>() == "operator()"
-        });
+        let all = named(Kind::FunctionDeclarator).filter(|it| is_call(*it));
         let is_alone = all.count() == definitions.len();
         let is_object = matches!(own.kind, DeclarationKind::Aggregate | DeclarationKind::Alias);
         is_object.then(|| Self::of_versions(tree, &definitions, object).filter(|_| is_alone))?
@@ -176,6 +174,15 @@ impl<'t> Called<'t> {
             false => !self.is_reference && self.type_node.is_some_and(|it| is_number_type(tree, tree.slice(it))),
         }
     }
+}
+
+/// The declarator with the name and the parameters of a function.
+fn head_of(declarator: Node<'_>) -> Option<Node<'_>> {
+    let mut head = declarator;
+    while head.kind() != Kind::FunctionDeclarator {
+        head = head.field(Field::Declarator).or_else(|| head.named_child(0))?;
+    }
+    Some(head)
 }
 
 /// How many declarators of functions a text has for each name.

@@ -11,7 +11,9 @@ use cuda_syntax::{SyntaxTree, types};
 
 use lmem_unit::meeting::{has_meeting_instruction, is_ending, is_meeting, is_returning};
 
+use super::called::called as function_of;
 use super::purity::is_pure_call;
+use super::sites::function_declared;
 
 /// Whether all functions that a region calls return to it, and threads meet in none of them. A function that the text
 /// does not define may do anything.
@@ -72,6 +74,10 @@ impl<'t> Callees<'t> {
             return true;
         }
         let definitions = definitions(tree, name);
+        // `m(i, j)` of an object.
+        if let Some(function) = function_of(tree, call).filter(|it| definitions.is_empty() && it.object.is_some()) {
+            return self.is_quiet(function.body);
+        }
         match definitions.is_empty() {
             true => tree.is_declared_beside(name) || is_of_toolkit(tree, name),
             false => definitions.into_iter().all(|definition| self.is_quiet(definition)),
@@ -100,14 +106,13 @@ impl<'t> Callees<'t> {
 
 /// Functions and lambdas that the text defines under a name.
 fn definitions<'t>(tree: &'t SyntaxTree, name: &str) -> Vec<Node<'t>> {
-    let defines = |node: &Node<'t>| {
-        let declarator = node.field(Field::Declarator);
-        let is_body = match node.kind() {
-            Kind::FunctionDefinition => true,
-            Kind::InitDeclarator => node.field(Field::Value).is_some_and(|it| it.kind() == Kind::LambdaExpression),
-            _ => false,
-        };
-        is_body && declarator.is_some_and(|declarator| last_name(tree.slice(declarator.declared_name())) == name)
+    let defines = |node: &Node<'t>| match node.kind() {
+        Kind::FunctionDefinition => function_declared(tree, *node) == Some(name),
+        Kind::InitDeclarator => {
+            let is_lambda = node.field(Field::Value).is_some_and(|it| it.kind() == Kind::LambdaExpression);
+            is_lambda && node.field(Field::Declarator).is_some_and(|it| tree.slice(it.declared_name()) == name)
+        }
+        _ => false,
     };
     tree.nodes_of(&[Kind::FunctionDefinition, Kind::InitDeclarator]).filter(defines).collect()
 }

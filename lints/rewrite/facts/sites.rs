@@ -147,12 +147,15 @@ impl Functions {
 }
 
 /// The name of the function that a definition or declaration is of.
-fn function_declared<'t>(tree: &'t SyntaxTree, node: Node<'t>) -> Option<&'t str> {
+pub fn function_declared<'t>(tree: &'t SyntaxTree, node: Node<'t>) -> Option<&'t str> {
     let mut declarator = node.field(Field::Declarator);
     let mut is_function = false;
     while let Some(current) = declarator {
         is_function |= current.kind() == Kind::FunctionDeclarator;
-        let Some(inner) = current.field(Field::Declarator) else {
+        // A reference has what it is to in no field.
+        let is_reference = current.kind() == Kind::ReferenceDeclarator;
+        let inner = current.field(Field::Declarator).or_else(|| current.parts().next().filter(|_| is_reference));
+        let Some(inner) = inner else {
             return is_function.then(|| base_name(tree.slice(current)));
         };
         declarator = Some(inner);

@@ -225,10 +225,12 @@ pub fn is_given_by_value(tree: &SyntaxTree, name: Node<'_>) -> bool {
         let own = resolve(&all, tree.slice(name), name.start_byte())?;
         let list = name.parent().filter(|it| it.kind() == Kind::ArgumentList)?;
         let call = list.parent().and_then(Call::of)?;
-        let called = call.function().filter(|it| it.kind() == Kind::Identifier)?;
         let position = list.named_children().position(|it| it == name)?;
+        if own.kind == DeclarationKind::Scalar && function_of(tree, call).and_then(|it| it.number(position)).is_some() {
+            return Some(true);
+        }
+        let called = call.function().filter(|it| it.kind() == Kind::Identifier)?;
         let word = tree.slice(called);
-        let by_lambda = || function_of(tree, call).filter(|it| it.is_lambda)?.number(position);
         // An object of that name has an operator of its own, and a macro may do anything.
         let is_function = resolve(&all, word, called.start_byte()).is_none()
             && !tree.is_declared_beside(word)
@@ -236,7 +238,7 @@ pub fn is_given_by_value(tree: &SyntaxTree, name: Node<'_>) -> bool {
         let declared = functions_named(tree, word);
         let is_value = is_pure_call(tree, call.node())
             || !declared.is_empty() && declared.into_iter().all(|it| takes_number_at(tree, it, position));
-        Some(own.kind == DeclarationKind::Scalar && (is_function && is_value || by_lambda().is_some()))
+        Some(own.kind == DeclarationKind::Scalar && is_function && is_value)
     };
     given().unwrap_or(false)
 }

@@ -36,9 +36,9 @@ impl<'a> WantedArray<'a> {
             base.is_some_and(|base| tree.slice(base) == self.name)
         };
         match element.kind() {
-            Kind::CallExpression => indexings(tree, element)
-                .into_iter()
-                .any(|found| is_given(found.array) || self.has_subscript(tree, found.element)),
+            Kind::CallExpression => indexings(tree, element).into_iter().any(|found| {
+                is_given(found.array) || is_given(found.object()) || self.has_subscript(tree, found.element)
+            }),
             _ => self.has_subscript(tree, element),
         }
     }
