@@ -1,7 +1,8 @@
 //! Classes whose values are copied member by member, and members that a variable of their own can stand for.
 
 use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::identifiers::occurrences;
+use cuda_syntax::identifiers::{identifiers, occurrences};
+use cuda_syntax::tree::enclosing_function;
 use cuda_syntax::{SyntaxTree, types};
 
 use super::named_type::{Class, NamedType, named_type};
@@ -104,6 +105,28 @@ pub fn is_plain_member(tree: &SyntaxTree, class_text: &str, member: &str) -> boo
         }
         _ => false,
     }
+}
+
+/// The name in the declaration of the member array that a name in a method stands for: the class around declares it once.
+pub fn member_array<'t>(tree: &'t SyntaxTree, name: Node<'t>) -> Option<Node<'t>> {
+    let class = class_around(enclosing_function(name)?)?;
+    let mut found = members_named(tree, class, tree.slice(name));
+    let only = found.next().filter(|_| found.next().is_none())?;
+    let is_array = only.parent().is_some_and(|it| it.kind() == Kind::ArrayDeclarator);
+    let declaration = only.enclosing(Kind::FieldDeclaration)?;
+    let head = tree.text().get(declaration.start_byte()..only.start_byte())?;
+    let is_plain = !identifiers(head).any(|word| matches!(word, "static" | "volatile" | "extern" | "inline"));
+    (is_array && is_plain && class.kind() != Kind::UnionSpecifier).then_some(only)
+}
+
+/// The names in the declarations of a class's members with a name.
+pub fn members_named<'t>(tree: &'t SyntaxTree, class: Node<'t>, name: &str) -> impl Iterator<Item = Node<'t>> {
+    let members = class.field(Field::Body).into_iter().flat_map(Node::named_children);
+    let declarators = members
+        .filter(|it| it.kind() == Kind::FieldDeclaration)
+        .flat_map(|it| it.fields(Field::Declarator).collect::<Vec<_>>());
+    let names = declarators.map(Node::declared_name);
+    names.filter(move |it| it.kind() == Kind::FieldIdentifier && tree.slice(*it) == name)
 }
 
 /// The class directly around a node.

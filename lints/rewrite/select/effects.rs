@@ -68,7 +68,9 @@ impl Writer<'_> {
             let names = tree.identifiers(index);
             let is_undisturbed = names.iter().all(|name| !effects.written.contains(&tree.slice(*name).to_string()));
             let is_steady = !effects.has_unknown || (is_arithmetic && names.iter().all(|name| self.is_own(*name)));
-            is_pure(tree, index) && is_undisturbed && is_steady && (is_arithmetic || !found.is_conditional)
+            // What a member's index names might be another member, or refer to an element.
+            let is_kept = !self.holder.is_member || !is_arithmetic || names.iter().all(|name| self.is_own(*name));
+            is_pure(tree, index) && is_undisturbed && is_steady && is_kept && (is_arithmetic || !found.is_conditional)
         }) && !effects.written.contains(&self.holder.declaration.name)
     }
 

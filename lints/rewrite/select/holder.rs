@@ -5,25 +5,28 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use cuda_syntax::ast::{Field, Kind, Node, Subscript};
-use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, resolve};
+use cuda_syntax::tree::{Declaration, DeclarationKind, Declarations, enclosing_function, resolve};
 use cuda_syntax::{SyntaxTree, types};
 use lmem_base::source::Span;
 use lmem_frame::StackObject;
 
 use super::path::{Path, Step};
 use super::role::{Role, role};
+use crate::rewrite::facts::classes::{class_around, member_array};
 use crate::rewrite::facts::evaluation::site;
 use crate::rewrite::facts::number::{is_number, is_value_type};
 use crate::rewrite::facts::sites::trees;
 use crate::rewrite::facts::taken::{has_operators, is_value, may_keep_references};
 use crate::rewrite::unroll::for_loop::has_known_length;
 
-/// The name of the array in one function: the variable itself, or a reference parameter bound to it.
+/// The name of the array in one function: the variable itself, a reference parameter bound to it, or a member in a method.
 pub struct Holder {
     pub tree: Rc<SyntaxTree>,
     pub declaration: Declaration,
     /// Offset of the function.
     function: usize,
+    /// Whether it is a member in a method of its class.
+    pub is_member: bool,
 }
 
 /// `state.key[index]`, `p[index].x`, `a[i][index]`
@@ -56,11 +59,33 @@ impl Holder {
         let function = enclosing_function(node)?;
         let declarations = tree.declarations(function);
         let declaration = resolve(&declarations, tree.slice(node), offset)?.clone();
-        Some(Self { tree: Rc::clone(tree), declaration, function: function.start_byte() })
+        Some(Self { tree: Rc::clone(tree), declaration, function: function.start_byte(), is_member: false })
+    }
+
+    /// The arrays of its class that the statements at an offset in a method index.
+    fn members_at(tree: &Rc<SyntaxTree>, offset: usize) -> Vec<Self> {
+        let found = || {
+            let function = enclosing_function(tree.node_at(offset)?)?;
+            class_around(function)?;
+            let declarations = tree.declarations(function);
+            let bases = tree.regions(offset).into_iter().flat_map(Node::descendants).filter_map(|node| {
+                let base = Subscript::of(node)?.base().filter(|base| base.kind() == Kind::Identifier)?;
+                resolve(&declarations, tree.slice(base), base.start_byte()).is_none().then_some(base)
+            });
+            let members = bases.filter_map(|base| member_array(tree, base)).map(|name| {
+                let mut declaration = Declaration::hidden(tree.slice(name), name.byte_range());
+                declaration.kind = DeclarationKind::Array;
+                Self { tree: Rc::clone(tree), declaration, function: function.start_byte(), is_member: true }
+            });
+            Some(members.collect())
+        };
+        found().unwrap_or_default()
     }
 
     fn is_same(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.tree, &other.tree) && self.declaration.range == other.declaration.range
+        Rc::ptr_eq(&self.tree, &other.tree)
+            && self.declaration.range == other.declaration.range
+            && self.function == other.function
     }
 
     /// Whether the extent is known: for the variable itself, or a reference to an array with its extent. A pointer does
@@ -71,9 +96,28 @@ impl Holder {
     }
 
     pub fn function(&self) -> Option<Node<'_>> {
+        if self.is_member {
+            let inside = self.tree.node_at(self.function)?;
+            return inside
+                .ancestors()
+                .find(|it| it.kind() == Kind::FunctionDefinition && it.start_byte() == self.function);
+        }
         let node =
             self.tree.root()?.named_descendant_for_byte_range(self.declaration.range.0, self.declaration.range.1)?;
         enclosing_function(node)
+    }
+
+    /// The mentions of the array in the function.
+    fn names<'h>(&'h self, function: Node<'h>, declarations: &Declarations) -> Vec<Node<'h>> {
+        if !self.is_member {
+            return self.tree.names_of(function, declarations, &self.declaration);
+        }
+        // `x.cnt` is another object's.
+        let name = &self.declaration.name;
+        let is_own = |node: &Node<'_>| {
+            node.kind() == Kind::Identifier && resolve(declarations, name, node.start_byte()).is_none()
+        };
+        self.tree.named(function, name).filter(is_own).collect()
     }
 
     fn name_node(&self) -> Option<Node<'_>> {
@@ -91,7 +135,9 @@ impl Holder {
                     extents.push(node.field(Field::Size));
                 }
                 Kind::ParenthesizedDeclarator | Kind::ReferenceDeclarator => {}
-                Kind::InitDeclarator | Kind::Declaration | Kind::ParameterDeclaration => return Some(extents),
+                Kind::InitDeclarator | Kind::Declaration | Kind::ParameterDeclaration | Kind::FieldDeclaration => {
+                    return Some(extents);
+                }
                 _ => return None,
             }
         }
@@ -100,7 +146,7 @@ impl Holder {
     /// The type before the declared name.
     fn type_node(&self) -> Option<Node<'_>> {
         let mut node = self.name_node()?;
-        while !matches!(node.kind(), Kind::Declaration | Kind::ParameterDeclaration) {
+        while !matches!(node.kind(), Kind::Declaration | Kind::ParameterDeclaration | Kind::FieldDeclaration) {
             node = node.parent()?;
         }
         node.field(Field::Type)
@@ -132,7 +178,7 @@ impl Holder {
         let declarations = self.tree.declarations(function);
         let accesses = ComputedAccesses::of(object, &self.tree);
         let mut paths = Vec::new();
-        for name in self.tree.names_of(function, &declarations, &self.declaration) {
+        for name in self.names(function, &declarations) {
             let path = Path::of(name).filter(|path| path.indices().any(|index| !is_static(&self.tree, index)));
             let Some(path) = path else { continue };
             let range = site(path.node).map_or(path.node, |(statement, _)| statement).byte_range();
@@ -310,6 +356,15 @@ fn elements_of_type(object: &StackObject, arguments: &str) -> Option<u64> {
 /// The names of the variable at its computed accesses: in its own function, and in inlined functions with a reference
 /// to it. `None` if an access is anywhere else.
 pub fn holders(object: &StackObject) -> Option<Vec<Holder>> {
+    holders_of(object, false)
+}
+
+/// The same, with its members in inlined methods.
+pub fn holders_with_members(object: &StackObject) -> Option<Vec<Holder>> {
+    holders_of(object, true)
+}
+
+fn holders_of(object: &StackObject, has_members: bool) -> Option<Vec<Holder>> {
     let variable = object.variable.as_ref()?;
     let trees = trees(object);
     let own = trees.iter().find_map(|tree| Holder::at(tree, tree.offset_of(&variable.span)?))?;
@@ -319,6 +374,16 @@ pub fn holders(object: &StackObject) -> Option<Vec<Holder>> {
     let mut holders = vec![own];
     for access in object.accesses.iter().filter(|access| access.is_computed()) {
         let span = access.span.as_ref().filter(|_| !access.in_callee && object.copying_call(access).is_none())?;
+        let innermost = access.places.iter().next().filter(|_| has_members);
+        let members = innermost.map(|place| Holder::members_at(object.tree(place), place.offset)).unwrap_or_default();
+        if !members.is_empty() {
+            for member in members {
+                if !holders.iter().any(|known| known.is_same(&member)) {
+                    holders.push(member);
+                }
+            }
+            continue;
+        }
         let (tree, offset) = trees.iter().find_map(|tree| Some((*tree, tree.offset_of(span)?)))?;
         match Holder::at(tree, offset) {
             Some(found) if holders.iter().any(|known| known.is_same(&found)) => {}

@@ -25,7 +25,7 @@ use lmem_base::source::Span;
 use lmem_frame::{Access, StackObject};
 
 use self::effects::Effects;
-use self::holder::{Holder, IndexedUse, holders};
+use self::holder::{Holder, IndexedUse, holders_with_members};
 use self::role::Role;
 use super::Rewrite;
 use super::unroll::Unrolled;
@@ -108,7 +108,7 @@ pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Opt
     if !object.escapes().is_empty() || object.reinterpretation().is_some() {
         return None;
     }
-    let holders = holders(object)?;
+    let holders = holders_with_members(object)?;
     let (mut edits, mut elements, mut selects) = (Vec::new(), None, 0_u64);
     let mut chosen = Vec::new();
     let (mut is_any, mut has_writes, mut is_within_kernel) = (false, false, true);

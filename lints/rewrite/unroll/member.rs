@@ -12,7 +12,7 @@ use cuda_syntax::tree::{enclosing_function, resolve};
 use cuda_syntax::types;
 use lmem_base::mangling::template_arguments;
 
-use crate::rewrite::facts::classes::class_around;
+use crate::rewrite::facts::classes::{class_around, members_named};
 
 /// The names of all members of the text, with the numbers of the nodes that declare them.
 struct Members(HashMap<String, Vec<usize>>);
@@ -50,7 +50,7 @@ impl<'t> MemberArray<'t> {
                 let function = enclosing_function(base)?;
                 let is_local = resolve(&tree.declarations(function), tree.slice(base), base.start_byte()).is_some();
                 let class = class_around(function).filter(|_| !is_local)?;
-                (only(declared_in(tree, class, tree.slice(base)))?, true)
+                (only(members_named(tree, class, tree.slice(base)))?, true)
             }
             Kind::FieldExpression => {
                 let name = tree.slice(Member::of(base).filter(|it| it.is_of_object())?.name()?);
@@ -216,16 +216,6 @@ fn only<'t>(mut found: impl Iterator<Item = Node<'t>>) -> Option<Node<'t>> {
 fn member_declaration(name: Node<'_>) -> Option<Node<'_>> {
     let mut around = std::iter::successors(name.parent(), |node| node.parent());
     around.find(|node| !node.is_declarator()).filter(|node| node.kind() == Kind::FieldDeclaration)
-}
-
-/// The names of a class's own members that are called `name`.
-fn declared_in<'t>(tree: &'t SyntaxTree, class: Node<'t>, name: &str) -> impl Iterator<Item = Node<'t>> {
-    let members = class.field(Field::Body).into_iter().flat_map(Node::named_children);
-    let declarators = members
-        .filter(|it| it.kind() == Kind::FieldDeclaration)
-        .flat_map(|it| it.fields(Field::Declarator).collect::<Vec<_>>());
-    let names = declarators.map(Node::declared_name);
-    names.filter(move |it| it.kind() == Kind::FieldIdentifier && tree.slice(*it) == name)
 }
 
 #[cfg(test)]
