@@ -18,8 +18,9 @@ use lmem_frame::StackObject;
 use super::Rewrite;
 use super::facts::accessed::is_accessed;
 use super::facts::evaluation::is_in_lambda;
+use super::facts::exchanged::exchanged;
 use super::facts::number::is_value_type;
-use super::facts::sites::{functions_named, located};
+use super::facts::sites::located;
 use super::facts::steady::{is_reachable, may_write};
 use super::shared::declaration::declared;
 use super::unroll::body::{exits, has_entries};
@@ -224,20 +225,13 @@ impl Exchange {
     fn by_call(tree: &SyntaxTree, mention: Node<'_>, name: &str) -> Option<Self> {
         let list = mention.parent().filter(|it| it.kind() == Kind::ArgumentList)?;
         let call = list.parent().and_then(Call::of)?;
-        let called = call.function()?;
-        let is_swap = match tree.slice(called) {
-            "std::swap" | "::std::swap" | "cuda::std::swap" | "thrust::swap" => !tree.is_declared_beside("swap"),
-            word if called.kind() == Kind::Identifier => is_exchange(tree, word),
-            _ => false,
-        };
-        let statement = call.node().parent().filter(|it| it.kind() == Kind::ExpressionStatement && is_swap)?;
-        let arguments: Vec<Node<'_>> = call.arguments().collect();
-        let [left, right] = arguments.as_slice() else { return None };
+        let [left, right] = exchanged(tree, call)?;
+        let statement = call.node().parent().filter(|it| it.kind() == Kind::ExpressionStatement)?;
         let are_names = left.kind() == Kind::Identifier && right.kind() == Kind::Identifier;
-        let other = if tree.slice(*left) == name { right } else { left };
+        let other = if tree.slice(left) == name { right } else { left };
         let is_in_block = statement.parent().is_some_and(|it| it.kind() == Kind::CompoundStatement);
         let is_plain = are_names && tree.compiled().is_verbatim(&statement.byte_range());
-        is_plain.then(|| Self { range: statement.byte_range(), other: tree.slice(*other).to_string(), is_in_block })
+        is_plain.then(|| Self { range: statement.byte_range(), other: tree.slice(other).to_string(), is_in_block })
     }
 
     /// `T* t = last; last = next; next = t;`
@@ -272,41 +266,6 @@ impl Exchange {
         let other = if value == name { from } else { value.to_string() };
         (is_exchange && is_alone && is_plain).then_some(Self { range, other, is_in_block: true })
     }
-}
-
-/// Whether the text has one function with a name, and it exchanges what its two parameters refer to.
-fn is_exchange(tree: &SyntaxTree, name: &str) -> bool {
-    let exchanges = || {
-        let functions = functions_named(tree, name);
-        let [only] = functions.as_slice() else { return None };
-        let mut declarator = only.field(Field::Declarator)?;
-        while declarator.kind() != Kind::FunctionDeclarator {
-            declarator = declarator.field(Field::Declarator).or_else(|| declarator.named_child(0))?;
-        }
-        let parameters: Vec<Node<'_>> = declarator.field(Field::Parameters)?.parts().collect();
-        let named: Vec<&str> = parameters
-            .iter()
-            .filter_map(|it| it.field(Field::Declarator))
-            .filter(|it| it.kind() == Kind::ReferenceDeclarator)
-            .filter_map(|it| it.parts().next().filter(|name| name.kind() == Kind::Identifier))
-            .map(|name| tree.slice(name))
-            .collect();
-        let ([_, _], [a, b]) = (parameters.as_slice(), named.as_slice()) else { return None };
-        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join("");
-        let body: Vec<Node<'_>> = only.field(Field::Body)?.parts().collect();
-        let [kept, one, two] = body.as_slice() else { return None };
-        let holder = kept.field(Field::Declarator)?;
-        let held = tree.slice(holder.declared_name());
-        let is_kept = kept.kind() == Kind::Declaration
-            && holder.kind() == Kind::InitDeclarator
-            && holder.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier)
-            && holder.field(Field::Value).is_some_and(|it| tree.slice(it) == *a);
-        let is_it = is_kept
-            && words(tree.slice(*one)) == format!("{a}={b};")
-            && words(tree.slice(*two)) == format!("{b}={held};");
-        Some(is_it && !tree.is_declared_beside(name) && tree.compiled().is_verbatim(&only.byte_range()))
-    };
-    exchanges().unwrap_or(false)
 }
 
 #[cfg(test)]

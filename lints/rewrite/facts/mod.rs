@@ -8,6 +8,7 @@ pub mod classes;
 pub mod constness;
 pub mod destruction;
 pub mod evaluation;
+pub mod exchanged;
 pub mod getter;
 pub mod integers;
 pub mod linkage;

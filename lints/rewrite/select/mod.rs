@@ -2,6 +2,7 @@
 //! can be kept in registers.
 
 mod effects;
+mod exchange;
 pub mod holder;
 mod path;
 pub mod place;
@@ -188,12 +189,17 @@ impl<'h> Writer<'h> {
         let statement = uses.first()?.statement;
         let written = uses.iter().find_map(|found| match found.role {
             Role::Write(node) => Some((found, node)),
-            Role::Read | Role::Step(_) => None,
+            Role::Read | Role::Step(_) | Role::Exchange(_) => None,
         });
         if let [found] = uses
             && let Role::Step(node) = found.role
         {
             return self.step(found, node);
+        }
+        if let Some(Role::Exchange(call)) =
+            uses.iter().map(|found| found.role).find(|it| matches!(it, Role::Exchange(_)))
+        {
+            return self.exchange(uses, call);
         }
         let effects = Effects::of(self.tree, statement, written.map(|(_, node)| node));
         let is_movable = |found| self.is_movable(found, &effects) || (uses.len() == 1 && self.is_taken_once(found));
@@ -248,7 +254,7 @@ impl<'h> Writer<'h> {
 
 /// Whether the edit would remove or move a comment.
 fn has_comment(statement: Node<'_>, uses: &[IndexedUse<'_>]) -> bool {
-    let is_replaced = uses.iter().any(|found| matches!(found.role, Role::Write(_)));
+    let is_replaced = uses.iter().any(|found| matches!(found.role, Role::Write(_) | Role::Exchange(_)));
     let has_comment = |node: Node<'_>| node.descendants().any(|node| node.kind() == Kind::Comment);
     if is_replaced { has_comment(statement) } else { uses.iter().any(|it| has_comment(it.node)) }
 }
@@ -323,6 +329,14 @@ mod tests {
         let edited = apply(&text, &selection.rewrite.edits.iter().collect::<Vec<_>>())?;
         let body = edited.strip_prefix(HEAD)?.strip_suffix("\n}\n")?;
         Some(body.to_string())
+    }
+
+    /// The same with something behind the kernel.
+    pub(super) fn edited_before(behind: &str, name: &str, body: &str) -> Option<String> {
+        let text = format!("{}{behind}", kernel(body));
+        let selection = with_object(name, &text, body, |object| selection(object, Form::Branch, &[]))?;
+        let edited = apply(&text, &selection.rewrite.edits.iter().collect::<Vec<_>>())?;
+        Some(edited.strip_prefix(HEAD)?.strip_suffix(behind)?.strip_suffix("\n}\n")?.to_string())
     }
 
     #[track_caller]

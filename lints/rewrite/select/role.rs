@@ -1,10 +1,11 @@
 //! The role of an element in its statement.
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Field, Kind, Node, Pointer};
+use cuda_syntax::ast::{Call, Field, Kind, Node, Pointer};
 use cuda_syntax::tree::enclosing_function;
 
 use crate::rewrite::facts::evaluation::{is_in_lambda, is_value_argument};
+use crate::rewrite::facts::exchanged::exchanged;
 
 /// The role of an element in its statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub enum Role<'t> {
     Write(Node<'t>),
     /// The statement uses the value of this increment or decrement.
     Step(Node<'t>),
+    /// The statement is this call, which exchanges the element with another value.
+    Exchange(Node<'t>),
 }
 
 /// The role of an element; `None` if the element may be written in a way not visible in the statement.
@@ -32,7 +35,16 @@ pub(super) fn role<'t>(tree: &SyntaxTree, expression: Node<'t>) -> Option<Role<'
             Kind::UpdateExpression => return is_direct.then_some(Role::Write(parent)),
             Kind::ParenthesizedExpression => {}
             Kind::ConditionalExpression if !is_field(Field::Condition) => {}
-            Kind::ArgumentList => return is_value_argument(tree, parent).then_some(Role::Read),
+            Kind::ArgumentList => {
+                let call = parent.parent().filter(|_| is_direct).and_then(Call::of);
+                let is_alone =
+                    |call: &Call<'_>| call.node().parent().is_some_and(|it| it.kind() == Kind::ExpressionStatement);
+                let exchange = call.filter(|call| is_alone(call) && exchanged(tree, *call).is_some());
+                return match exchange {
+                    Some(call) => Some(Role::Exchange(call.node())),
+                    None => is_value_argument(tree, parent).then_some(Role::Read),
+                };
+            }
             Kind::InitDeclarator => {
                 let declarator = parent.field(Field::Declarator)?;
                 return (declarator.kind() != Kind::ReferenceDeclarator).then_some(Role::Read);
@@ -84,6 +96,7 @@ mod tests {
             Some(Role::Read) => "read",
             Some(Role::Write(_)) => "write",
             Some(Role::Step(_)) => "step",
+            Some(Role::Exchange(_)) => "exchange",
         }
     }
 

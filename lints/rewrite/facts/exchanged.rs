@@ -1,0 +1,54 @@
+//! Calls that exchange two values: `swap(a, b)`.
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Call, Field, Kind, Node};
+
+use super::sites::functions_named;
+
+/// The two arguments that a call exchanges.
+pub fn exchanged<'t>(tree: &'t SyntaxTree, call: Call<'t>) -> Option<[Node<'t>; 2]> {
+    let called = call.function()?;
+    let is_swap = match tree.slice(called) {
+        "std::swap" | "::std::swap" | "cuda::std::swap" | "thrust::swap" => !tree.is_declared_beside("swap"),
+        word if called.kind() == Kind::Identifier => is_exchange(tree, word),
+        _ => false,
+    };
+    let arguments: Vec<Node<'t>> = call.arguments().collect();
+    let [left, right] = arguments.as_slice() else { return None };
+    is_swap.then_some([*left, *right])
+}
+
+/// Whether the text has one function with a name, and it exchanges what its two parameters refer to.
+fn is_exchange(tree: &SyntaxTree, name: &str) -> bool {
+    let exchanges = || {
+        let functions = functions_named(tree, name);
+        let [only] = functions.as_slice() else { return None };
+        let mut declarator = only.field(Field::Declarator)?;
+        while declarator.kind() != Kind::FunctionDeclarator {
+            declarator = declarator.field(Field::Declarator).or_else(|| declarator.named_child(0))?;
+        }
+        let parameters: Vec<Node<'_>> = declarator.field(Field::Parameters)?.parts().collect();
+        let named: Vec<&str> = parameters
+            .iter()
+            .filter_map(|it| it.field(Field::Declarator))
+            .filter(|it| it.kind() == Kind::ReferenceDeclarator)
+            .filter_map(|it| it.parts().next().filter(|name| name.kind() == Kind::Identifier))
+            .map(|name| tree.slice(name))
+            .collect();
+        let ([_, _], [a, b]) = (parameters.as_slice(), named.as_slice()) else { return None };
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join("");
+        let body: Vec<Node<'_>> = only.field(Field::Body)?.parts().collect();
+        let [kept, one, two] = body.as_slice() else { return None };
+        let holder = kept.field(Field::Declarator)?;
+        let held = tree.slice(holder.declared_name());
+        let is_kept = kept.kind() == Kind::Declaration
+            && holder.kind() == Kind::InitDeclarator
+            && holder.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier)
+            && holder.field(Field::Value).is_some_and(|it| tree.slice(it) == *a);
+        let is_it = is_kept
+            && words(tree.slice(*one)) == format!("{a}={b};")
+            && words(tree.slice(*two)) == format!("{b}={held};");
+        Some(is_it && !tree.is_declared_beside(name) && tree.compiled().is_verbatim(&only.byte_range()))
+    };
+    exchanges().unwrap_or(false)
+}
