@@ -48,7 +48,9 @@ fn is_exchange(tree: &SyntaxTree, name: &str) -> bool {
         let is_it = is_kept
             && words(tree.slice(*one)) == format!("{a}={b};")
             && words(tree.slice(*two)) == format!("{b}={held};");
-        Some(is_it && !tree.is_declared_beside(name) && tree.compiled().is_verbatim(&only.byte_range()))
+        // `__forceinline__` before the name is a macro.
+        let written = declarator.start_byte()..only.end_byte();
+        Some(is_it && !tree.is_declared_beside(name) && tree.compiled().is_verbatim(&written))
     };
     exchanges().unwrap_or(false)
 }
