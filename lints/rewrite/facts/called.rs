@@ -177,7 +177,7 @@ impl<'t> Called<'t> {
 }
 
 /// The declarator with the name and the parameters of a function.
-fn head_of(declarator: Node<'_>) -> Option<Node<'_>> {
+pub fn head_of(declarator: Node<'_>) -> Option<Node<'_>> {
     let mut head = declarator;
     while head.kind() != Kind::FunctionDeclarator {
         head = head.field(Field::Declarator).or_else(|| head.named_child(0))?;

@@ -4,6 +4,7 @@ pub mod accessed;
 pub mod assembly;
 pub mod called;
 pub mod callees;
+pub mod calls;
 pub mod classes;
 pub mod constness;
 pub mod destruction;

@@ -9,6 +9,7 @@ use lmem_frame::Access;
 use super::indexing::{Indexing, indexings};
 use super::lent::is_accessed_by_callee;
 use super::member::MemberArray;
+use super::parameter::given_extent;
 use super::rise::Rise;
 use super::round::Round;
 use crate::rewrite::facts::steady::{is_reachable, may_write};
@@ -169,6 +170,10 @@ pub fn dimension<'t, T>(
     let is_flat = position > 0 && indices[..position].iter().all(|index| tree.slice(*index).trim() == "0");
     let at = call.map_or(used, |call| call.call).start_byte();
     let given = call.and_then(|call| call.array);
+    let own = given.is_none() && variable_sizes(tree, node, used).is_none();
+    if let Some(extent) = given_extent(tree, node).filter(|_| own && indices.len() == 1) {
+        return Some((Dimension { size: extent.to_string(), ends_loops: true, is_of_member: false }, answer));
+    }
     let sizes = match given {
         Some(array) => Some(given_sizes(tree, array)?),
         None => variable_sizes(tree, node, used),

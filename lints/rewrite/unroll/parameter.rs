@@ -1,14 +1,19 @@
 //! The guard of a loop in a function that gets an array by pointer: the array's extent is known at the calls.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Call, Field, Kind, Node};
+use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::identifiers::identifiers;
-use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_name, resolve, role};
+use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, resolve, role};
 use cuda_syntax::types;
 use lmem_frame::Access;
 
 use super::for_loop::ForLoop;
 use super::guard::Guard;
+use crate::rewrite::facts::called::head_of;
+use crate::rewrite::facts::calls::all_calls;
 
 impl ForLoop {
     /// The guarded loop in a function that gets an array of `elements` elements by pointer. All calls of the
@@ -40,6 +45,72 @@ impl ForLoop {
         let is_inevitable = subscripts.filter(is_whole).any(|used| self.accesses(used, true));
         is_inevitable.then(|| self.bounded_by(&elements.to_string()))?
     }
+}
+
+/// The extent of the local arrays that a parameter is at all calls of its function, which are all of one type; `None` if it moves, or
+/// if others may call the function.
+pub(super) fn given_extent(tree: &SyntaxTree, base: Node<'_>) -> Option<u64> {
+    let function = enclosing_function(base).filter(|_| base.kind() == Kind::Identifier)?;
+    let own = tree.declarations(function);
+    let own = resolve(&own, tree.slice(base), base.start_byte()).filter(|found| found.is_parameter)?;
+    let known = tree.kept(|_| Given::default());
+    let found = known.0.borrow().get(&own.range.0).copied();
+    found.unwrap_or_else(|| {
+        let found = extent_at_all_calls(tree, function, own);
+        known.0.borrow_mut().insert(own.range.0, found);
+        found
+    })
+}
+
+/// What parameters are at all calls, by the offsets of their names, as each of their elements asks for it.
+#[derive(Default)]
+struct Given(RefCell<HashMap<usize, Option<u64>>>);
+
+fn extent_at_all_calls(tree: &SyntaxTree, function: Node<'_>, own: &Declaration) -> Option<u64> {
+    if is_template_of_values(tree, function) {
+        return None;
+    }
+    let arguments = arguments_for(tree, function, own)?;
+    let mut extents = arguments.iter().map(|argument| row_extent(tree, *argument, &own.type_text));
+    let first = extents.next()??;
+    extents.all(|extent| extent == Some(first)).then_some(first)
+}
+
+/// The arguments for a parameter that is a pointer to elements and never moves, at all calls.
+fn arguments_for<'t>(tree: &'t SyntaxTree, function: Node<'t>, own: &Declaration) -> Option<Vec<Node<'t>>> {
+    let body = function.field(Field::Body)?;
+    let is_kept =
+        own.kind == DeclarationKind::Alias && !tree.named(body, &own.name).any(|name| role(name).1 && !is_handed(name));
+    let is_row = own.type_text.contains('*') != own.type_text.contains('[');
+    let list = head_of(function.field(Field::Declarator)?)?.field(Field::Parameters)?;
+    let is_it = |node: Node<'_>| {
+        node.field(Field::Declarator).is_some_and(|it| it.descendants().any(|name| name.start_byte() == own.range.0))
+    };
+    let position = list.parts().position(is_it)?;
+    (is_kept && is_row)
+        .then(|| all_calls(tree, function)?.iter().map(|call| call.arguments().nth(position)).collect())?
+}
+
+/// A pointer that is given on is a copy.
+fn is_handed(name: Node<'_>) -> bool {
+    name.parent().is_some_and(|parent| parent.kind() == Kind::ArgumentList)
+}
+
+/// The extent of a local array of one dimension, with elements of a parameter's type.
+fn row_extent(tree: &SyntaxTree, argument: Node<'_>, type_text: &str) -> Option<u64> {
+    let all = tree.declarations(enclosing_function(argument).filter(|_| argument.kind() == Kind::Identifier)?);
+    let own = resolve(&all, tree.slice(argument), argument.start_byte())?;
+    let is_row = own.kind == DeclarationKind::Array && !own.is_parameter && own.type_text.matches('[').count() == 1;
+    let is_alike = is_row && element(&own.type_text) == element(type_text);
+    types::extent(&own.type_text).or_else(|| extent_of(tree, own)).filter(|_| is_alike)
+}
+
+/// Whether a function, or a class or function around, is a template of anything but types: the size of one instance would be written
+/// into all.
+fn is_template_of_values(tree: &SyntaxTree, function: Node<'_>) -> bool {
+    let templates = function.ancestors().filter(|it| it.kind() == Kind::TemplateDeclaration);
+    let parameters = templates.filter_map(|it| it.field(Field::Parameters)).flat_map(Node::parts);
+    parameters.into_iter().any(|it| !matches!(tree.slice(it).split_whitespace().next(), Some("class" | "typename")))
 }
 
 /// Whether a name is a parameter that always is the array, or a local one of the same type: a pointer to its elements,
@@ -95,25 +166,6 @@ fn is_local_row(tree: &SyntaxTree, argument: Node<'_>, type_text: &str) -> bool 
 fn extent_of(tree: &SyntaxTree, own: &Declaration) -> Option<u64> {
     let extent = own.type_text.split_once('[')?.1.strip_suffix(']')?;
     u64::try_from(tree.evaluate(extent, own.range.0)?).ok()
-}
-
-/// The calls of a function that the text mentions only in its definition, its declarations and calls. A function in a
-/// header may be called by other files.
-fn all_calls<'t>(tree: &'t SyntaxTree, function: Node<'_>) -> Option<Vec<Call<'t>>> {
-    let file = tree.span(function.byte_range())?.file;
-    if !file.path.extension().is_some_and(|ending| ending == "cu" || ending == "rs") {
-        return None;
-    }
-    let base = last_name(tree.text().get(tree.function_at(function.start_byte())?.name)?);
-    let uses = tree.identifiers_below(tree.root()?).into_iter().filter(|node| tree.slice(*node) == base);
-    let others = uses.filter(|node| node.parent().is_none_or(|parent| parent.kind() != Kind::FunctionDeclarator));
-    let calls: Option<Vec<Call<'t>>> = others
-        .map(|used| {
-            let called = used.parent().filter(|parent| parent.kind() == Kind::QualifiedIdentifier).unwrap_or(used);
-            called.parent().and_then(Call::of).filter(|call| call.function() == Some(called))
-        })
-        .collect();
-    calls.filter(|calls| !calls.is_empty())
 }
 
 /// Whether a function, or an enclosing class or function, is a template.

@@ -76,8 +76,14 @@ impl ForLoop {
                 return Some(guard.over(first.size, is_of_member));
             }
         }
+        // The loop cannot go beyond another array either.
+        let by_other = || {
+            let least = ending().min_by_key(|element| (element.value, element.node.start_byte()))?;
+            let guard = self.bounded_by(&least.extent).or_else(|| self.cut(&elements, &|_| true, false))?;
+            Some(guard.over(None, least.is_of_member))
+        };
         let Some(within) = own().min_by_key(|element| (element.value, element.node.start_byte())) else {
-            return self.searched(array).or_else(|| self.counted(array));
+            return self.searched(array).or_else(|| self.counted(array)).or_else(by_other);
         };
         if let Some(guard) = self.bounded_below(&elements, array) {
             return Some(guard);
@@ -90,13 +96,18 @@ impl ForLoop {
         let is_below = within.value.is_some_and(|value| is_below(tree, condition, self.counter(), value));
         let is_safe = || !comes_back && Round::new(tree, body, all).is_safe(&self.harmless(true));
         let guard = (is_below || is_safe()).then(|| bounded(within)).flatten();
-        let guard = guard.or_else(|| self.cut(&elements, array, is_below)).or_else(|| self.counted(array));
-        guard.or_else(|| self.over_all(&elements, array))
+        let guard = guard.or_else(|| self.cut(&elements, &is_own, is_below)).or_else(|| self.counted(array));
+        guard.or_else(|| self.over_all(&elements, array)).or_else(by_other)
     }
 
     /// The loop with a second condition: it ends at the extent, or as before. What the condition asks may change in the
     /// rounds, and the induction variable keeps its value behind the loop.
-    fn cut(&self, elements: &[IndexedElement<'_>], array: &WantedArray<'_>, is_below: bool) -> Option<Guard> {
+    fn cut(
+        &self,
+        elements: &[IndexedElement<'_>],
+        is_wanted: &dyn Fn(&IndexedElement<'_>) -> bool,
+        is_below: bool,
+    ) -> Option<Guard> {
         let (tree, node) = (self.tree(), self.node()?);
         let (condition, body) = (self.condition()?, node.field(Field::Body)?);
         let is_statement = is_in_block(node);
@@ -114,9 +125,7 @@ impl ForLoop {
             self.is_stepped || is_used_behind(tree, node, self.counter()) || may_come_back(tree, node, self.counter());
         let is_certain = |element: &&IndexedElement<'_>| {
             let is_safe = || !is_seen && Round::new(tree, body, vec![element.node]).is_safe(&self.harmless(true));
-            element.ends_loops
-                && array.has(tree, element.node)
-                && (is_below || self.accesses(element.node, !is_seen) || is_safe())
+            element.ends_loops && is_wanted(element) && (is_below || self.accesses(element.node, !is_seen) || is_safe())
         };
         let element = elements.iter().filter(is_certain).min_by_key(|it| (it.value, it.node.start_byte()))?;
         let end = match counted {

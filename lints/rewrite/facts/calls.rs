@@ -1,0 +1,115 @@
+//! All calls of a function, where no file but its own can have others.
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Call, Field, Kind, Member, Node};
+use cuda_syntax::tree::last_name;
+
+use super::called::head_of;
+use super::classes::class_around;
+use super::purity::is_pure_call;
+use super::sites::functions_named;
+use super::variables::variable;
+
+/// The calls of a function or a method that the text mentions only in its definition, its declarations and calls. A function in a
+/// header may be called by other files.
+pub fn all_calls<'t>(tree: &'t SyntaxTree, function: Node<'t>) -> Option<Vec<Call<'t>>> {
+    let file = tree.span(function.byte_range())?.file;
+    if !file.path.extension().is_some_and(|ending| ending == "cu" || ending == "rs") {
+        return None;
+    }
+    let head = head_of(function.field(Field::Declarator)?)?;
+    let name = tree.slice(head.field(Field::Declarator)?);
+    let calls = match name.split_whitespace().collect::<String>().as_str() {
+        "operator()" => {
+            calls_of_objects(tree, class_around(function)?, head.field(Field::Parameters)?.parts().count())?
+        }
+        _ => calls_by_name(tree, last_name(name))?,
+    };
+    Some(calls).filter(|calls| !calls.is_empty())
+}
+
+fn calls_by_name<'t>(tree: &'t SyntaxTree, name: &str) -> Option<Vec<Call<'t>>> {
+    let names = tree.nodes_of(&[Kind::Identifier, Kind::FieldIdentifier]).filter(|node| tree.slice(*node) == name);
+    let others = names.filter(|node| node.parent().is_none_or(|parent| parent.kind() != Kind::FunctionDeclarator));
+    let call = |used: Node<'t>| {
+        let is_part = |it: &Node<'t>| matches!(it.kind(), Kind::QualifiedIdentifier | Kind::FieldExpression);
+        let called = used.parent().filter(is_part).unwrap_or(used);
+        called.parent().and_then(Call::of).filter(|call| call.function() == Some(called))
+    };
+    others.map(call).collect()
+}
+
+/// The calls that may be of the `operator()` of a class; `None` where code that the text does not show may call it.
+fn calls_of_objects<'t>(tree: &'t SyntaxTree, class: Node<'t>, count: usize) -> Option<Vec<Call<'t>>> {
+    let name = tree.slice(class.field(Field::Name)?);
+    let may_be_it = |object: Node<'t>| {
+        variable(tree, object).is_some_and(|own| may_be_of(tree, class, name, &own.type_text, object))
+    };
+    let is_given_away = |call: &Call<'t>| {
+        let is_known = call.function().is_some_and(|called| {
+            let word = last_name(tree.slice(called));
+            !functions_named(tree, word).is_empty() && !tree.is_declared_beside(word)
+        });
+        let mentions = |argument: Node<'t>| {
+            argument.descendants().any(|it| match it.kind() {
+                Kind::Identifier | Kind::TypeIdentifier => tree.slice(it) == name || may_be_it(it) && !is_asked(it),
+                _ => false,
+            })
+        };
+        !is_known && !is_pure_call(tree, call.node()) && call.arguments().any(mentions)
+    };
+    let calls: Vec<Call<'t>> = tree.nodes_of(&[Kind::CallExpression]).filter_map(Call::of).collect();
+    if calls.iter().any(is_given_away) {
+        return None;
+    }
+    let may_call_it = |call: &Call<'t>| {
+        call.arguments().count() == count
+            && call.function().is_some_and(|called| match called.kind() {
+                Kind::Identifier => match variable(tree, called) {
+                    Some(own) => may_be_of(tree, class, name, &own.type_text, called),
+                    None => is_member(tree, tree.slice(called)),
+                },
+                Kind::FieldExpression => {
+                    let member = Member::of(called).and_then(Member::name).map_or("", |it| tree.slice(it));
+                    member.starts_with("operator") || is_member(tree, member)
+                }
+                Kind::QualifiedIdentifier | Kind::TemplateFunction | Kind::PrimitiveType => false,
+                _ => true,
+            })
+    };
+    Some(calls.into_iter().filter(may_call_it).collect())
+}
+
+/// `c.n` and `c(x)`: the object itself is not handed on.
+fn is_asked(name: Node<'_>) -> bool {
+    name.parent().is_some_and(|parent| match parent.kind() {
+        Kind::FieldExpression => parent.field(Field::Argument) == Some(name),
+        Kind::CallExpression => parent.field(Field::Function) == Some(name),
+        _ => false,
+    })
+}
+
+/// Whether a variable of a type may be an object of a class: by its name, as a template's argument, or as what a text has under
+/// another name.
+fn may_be_of(tree: &SyntaxTree, class: Node<'_>, name: &str, type_text: &str, at: Node<'_>) -> bool {
+    let words = type_text.trim_start_matches("const ").trim_end_matches(['&', '*', ' ']);
+    let own = last_name(words.split('<').next().unwrap_or(words).trim());
+    let is_scalar = || cuda_syntax::types::size_of(own).is_some() && !tree.is_template_parameter(own, at.start_byte());
+    let is_other_class = || {
+        let classes = tree.nodes_of(&[Kind::StructSpecifier, Kind::ClassSpecifier, Kind::UnionSpecifier]);
+        let mut named = classes.filter(|it| it.field(Field::Name).is_some_and(|it| tree.slice(it) == own)).peekable();
+        named.peek().is_some() && named.all(|it| it != class && !has_bases(it))
+    };
+    own == name || !(is_scalar() || is_other_class())
+}
+
+fn has_bases(class: Node<'_>) -> bool {
+    class.children().any(|part| part.kind() == Kind::BaseClassClause)
+}
+
+/// Whether a class has a member of a name that is no method.
+fn is_member(tree: &SyntaxTree, name: &str) -> bool {
+    tree.nodes_of(&[Kind::FieldDeclaration])
+        .flat_map(|it| it.fields(Field::Declarator))
+        .any(|it| it.kind() != Kind::FunctionDeclarator && tree.slice(it.declared_name()) == name)
+}
