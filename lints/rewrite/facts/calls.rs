@@ -59,7 +59,17 @@ fn calls_of_objects<'t>(tree: &'t SyntaxTree, class: Node<'t>, count: usize) -> 
         !is_known && !is_pure_call(tree, call.node()) && call.arguments().any(mentions)
     };
     let calls: Vec<Call<'t>> = tree.nodes_of(&[Kind::CallExpression]).filter_map(Call::of).collect();
-    if calls.iter().any(is_given_away) {
+    // What a template does with the class is seen in a function of the text alone.
+    let is_argument = |named: Node<'t>| {
+        let list = named.ancestors().skip(1).find(|it| tree.slice(*it).starts_with('<'));
+        let of_function = list.and_then(|list| list.parent()).filter(|it| it.kind() == Kind::TemplateFunction);
+        let is_known = of_function.and_then(|it| it.field(Field::Name)).is_some_and(|it| {
+            !functions_named(tree, tree.slice(it)).is_empty() && !tree.is_declared_beside(tree.slice(it))
+        });
+        list.is_some() && !is_known
+    };
+    let named = tree.nodes_of(&[Kind::TypeIdentifier]).filter(|it| tree.slice(*it) == name);
+    if calls.iter().any(is_given_away) || named.into_iter().any(is_argument) {
         return None;
     }
     let may_call_it = |call: &Call<'t>| {

@@ -1,8 +1,8 @@
 //! Extents of arrays that an induction variable indexes, as declared in the loop's function.
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Field, Kind, Node, Subscript};
-use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
+use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{enclosing_function, resolve};
 use lmem_base::source::Span;
 use lmem_frame::Access;
 
@@ -12,6 +12,7 @@ use super::member::MemberArray;
 use super::parameter::given_extent;
 use super::rise::Rise;
 use super::round::Round;
+use super::sizes::{given_sizes, variable_sizes};
 use crate::rewrite::facts::steady::{is_reachable, may_write};
 
 /// An array by whose elements loops are looked at.
@@ -195,28 +196,4 @@ pub fn dimension<'t, T>(
     let is_element = sizes == indices.len() || sizes > indices.len() && is_accessed_by_callee(tree, used);
     let is_plain = size.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')'));
     (is_element && !is_flat && is_plain).then_some((Dimension { size, ends_loops, is_of_member }, answer))
-}
-
-/// The extents of the array, or of the row of one, that a function gets.
-fn given_sizes<'t>(tree: &'t SyntaxTree, array: Node<'t>) -> Option<Vec<Node<'t>>> {
-    let mut base = array;
-    let mut rows = 0;
-    while let Some(subscript) = Subscript::of(base) {
-        base = subscript.base()?;
-        rows += 1;
-    }
-    let sizes = variable_sizes(tree, base, array).filter(|_| base.kind() == Kind::Identifier)?;
-    sizes.get(rows..).filter(|left| !left.is_empty()).map(<[_]>::to_vec)
-}
-
-/// The extents of an array that is declared in the same function, the outermost first.
-fn variable_sizes<'t>(tree: &'t SyntaxTree, base: Node<'t>, used: Node<'t>) -> Option<Vec<Node<'t>>> {
-    let declarations = tree.declarations(enclosing_function(used)?);
-    let declaration = resolve(&declarations, tree.slice(base), used.start_byte())
-        .filter(|declaration| declaration.kind == DeclarationKind::Array && !declaration.is_parameter)?;
-    let name = tree.root()?.named_descendant_for_byte_range(declaration.range.0, declaration.range.1)?;
-    let around = std::iter::successors(name.parent(), |node| node.parent());
-    let arrays = around.take_while(|node| node.kind() == Kind::ArrayDeclarator);
-    let sizes: Vec<Node<'t>> = arrays.map(|node| node.field(Field::Size)).collect::<Option<_>>()?;
-    (declaration.type_text.matches('[').count() == sizes.len()).then_some(sizes)
 }

@@ -147,9 +147,19 @@ pub fn is_walk(object: &StackObject, access: &Access) -> bool {
     let is_known = |place: &Place| {
         let tree = object.tree(place);
         let around = for_loops(tree, place.offset);
-        identifiers(index.text()).any(|word| around.iter().any(|found| found.counter == word))
+        let is_counted = identifiers(index.text()).any(|word| around.iter().any(|found| found.counter == word));
+        // `ring[i % m]` of a run-time `m` is not constant in any round.
+        is_counted && !tree.offset_of(index).is_some_and(|at| has_open_remainder(tree, at..at + index.text().len()))
     };
     matches!(access.address, Address::Computed(_)) && access.places.iter().any(is_known)
+}
+
+/// Whether a remainder or a quotient of what is known at run time only is taken in an expression.
+fn has_open_remainder(tree: &SyntaxTree, range: Range<usize>) -> bool {
+    let whole = tree.root().and_then(|root| root.named_descendant_for_byte_range(range.start, range.end));
+    let divided = whole.into_iter().flat_map(Node::descendants).filter_map(Binary::of);
+    let divided = divided.filter(|it| matches!(it.operator(), Some("%" | "/")));
+    divided.filter_map(Binary::right).any(|right| tree.value_of(right).is_none())
 }
 
 /// Whether the compiler made the loop from an initializer such as `{}`. Such a loop disappears if no other index is

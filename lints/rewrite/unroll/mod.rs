@@ -21,6 +21,7 @@ mod parameter;
 mod rise;
 pub(super) mod round;
 pub(super) mod search;
+mod sizes;
 
 use cuda_syntax::types;
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::ast::{Field, Kind, Node, Subscript};
 use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, resolve, role};
 use cuda_syntax::types;
@@ -12,8 +12,10 @@ use lmem_frame::Access;
 
 use super::for_loop::ForLoop;
 use super::guard::Guard;
+use super::sizes::given_sizes;
 use crate::rewrite::facts::called::head_of;
 use crate::rewrite::facts::calls::all_calls;
+use crate::rewrite::facts::variables::variable;
 
 impl ForLoop {
     /// The guarded loop in a function that gets an array of `elements` elements by pointer. All calls of the
@@ -96,13 +98,13 @@ fn is_handed(name: Node<'_>) -> bool {
     name.parent().is_some_and(|parent| parent.kind() == Kind::ArgumentList)
 }
 
-/// The extent of a local array of one dimension, with elements of a parameter's type.
+/// The extent of a local array of one dimension, or of the rows of one, with elements of a parameter's type.
 fn row_extent(tree: &SyntaxTree, argument: Node<'_>, type_text: &str) -> Option<u64> {
-    let all = tree.declarations(enclosing_function(argument).filter(|_| argument.kind() == Kind::Identifier)?);
-    let own = resolve(&all, tree.slice(argument), argument.start_byte())?;
-    let is_row = own.kind == DeclarationKind::Array && !own.is_parameter && own.type_text.matches('[').count() == 1;
-    let is_alike = is_row && element(&own.type_text) == element(type_text);
-    types::extent(&own.type_text).or_else(|| extent_of(tree, own)).filter(|_| is_alike)
+    let [size] = given_sizes(tree, argument)?[..] else { return None };
+    let base = std::iter::successors(Some(argument), |it| Subscript::of(*it).and_then(Subscript::base)).last()?;
+    let own = variable(tree, base).filter(|own| element(&own.type_text) == element(type_text))?;
+    let is_plain = !own.type_text.contains('*') && own.volatility.is_none();
+    u64::try_from(tree.evaluate(tree.slice(size), size.start_byte())?).ok().filter(|_| is_plain)
 }
 
 /// Whether a function, or a class or function around, is a template of anything but types: the size of one instance would be written
@@ -215,6 +217,91 @@ mod tests {
             ("for (int i = 0; i < n; ++i) { p[0] = q[i] + HERE; }", "f(a, b, 3);"),
         ] {
             assert_eq!(edited(body, calls), None, "{body} {calls}");
+        }
+    }
+
+    /// The loop of `add` with its calls.
+    fn guarded(before: &str, head: &str, body: &str, calls: &str) -> Option<String> {
+        let text = format!(
+            "{before}{head} {{ {body} }}\n__global__ void k(float* in, int n) {{ float a[8], b[8], m[4][8]; double d[8]; {calls} }}\n"
+        );
+        let tree = Rc::new(SyntaxTree::example("a.cu", &text));
+        let found = super::super::for_loop::for_loops(&tree, text.find("; ++i)")?);
+        let guard = found.first()?.guarded(&super::super::extent::WantedArray::new("p", &[]))?;
+        let edited = apply(&text, &guard.edits.iter().collect::<Vec<_>>())?;
+        let loops = edited.get(edited.find("for (")?..)?;
+        loops.split_once(" }").map(|(text, _)| text.to_string())
+    }
+
+    #[test]
+    fn loops_end_where_the_arrays_at_all_calls_do() {
+        let add = "__device__ void add(float* p, const float* q, int n)";
+        let body = "for (int i = 0; i < n; ++i) p[i] += q[i];";
+        let expected = "for (int i = 0; i < 8; ++i) if (i < n) p[i] += q[i];";
+        assert_eq!(
+            guarded("", add, body, "add(a, in, n); add(b, in, n); add(m[n], in, n);").as_deref(),
+            Some(expected)
+        );
+        let typed = "template <typename T> __device__ void add(T* p, const T* q, int n)";
+        assert_eq!(guarded("", typed, body, "add(a, in, n);"), None);
+        let of_type = "template <class F> __device__ void add(F f, float* p, const float* q, int n)";
+        assert_eq!(guarded("", of_type, body, "add(n, a, in, n); add(n, b, in, n);").as_deref(), Some(expected));
+        for calls in [
+            // Global memory, another size, another type, all rows, a part; and a pointer to the function.
+            "add(a, in, n); add(in, a, n);",
+            "float c[9]; add(a, in, n); add(c, in, n);",
+            "add(m[0], in, n);",
+            "add(m[n], in, n); add(m[0], in, n);",
+            "add(a + 1, in, n);",
+            "add(a, in, n); auto f = add;",
+            "float* c = a; add(c, in, n);",
+            "static_cast<void>(0);",
+        ] {
+            assert_eq!(guarded("", add, body, calls), None, "{calls}");
+        }
+        let moved = "++p; for (int i = 0; i < n; ++i) p[i] += q[i];";
+        assert_eq!(guarded("", add, moved, "add(a, in, n);"), None);
+        let of_values = "template <int N> __device__ void add(float* p, const float* q, int n)";
+        assert_eq!(guarded("", of_values, body, "add<3>(a, in, n);"), None);
+    }
+
+    #[test]
+    fn objects_are_called_by_their_operators() {
+        let class = "struct Step { int n; float h; ";
+        let head = "__device__ void operator()(float* p, const float* q) const";
+        let body = "for (int i = 0; i < n; ++i) p[i] = h * q[i];";
+        let with = |more: &str, calls: &str| {
+            let text = format!(
+                "{class}{head} {{ {body} }} }};\n{more}\n__global__ void k(Step s, float* in) {{ float a[8], b[8], c[9]; {calls} }}\n"
+            );
+            let tree = Rc::new(SyntaxTree::example("a.cu", &text));
+            let found = super::super::for_loop::for_loops(&tree, text.find("; ++i)")?);
+            let guard = found.first()?.guarded(&super::super::extent::WantedArray::new("p", &[]))?;
+            apply(&text, &guard.edits.iter().collect::<Vec<_>>()).map(|it| it.contains("i < 8 && i < n"))
+        };
+        let run = "template <class F> __device__ void run(const F& f, const float* y) { float k[8]; f(k, y); }";
+        assert_eq!(with("", "s(a, in); s(b, a);"), Some(true));
+        assert_eq!(with(run, "s(a, in); run(s, a);"), Some(true));
+        assert_eq!(with("", "s(a, in); s.operator()(b, in);"), Some(true));
+        for (more, calls) in [
+            ("", "s(a, in); s(c, in);"),
+            ("", "s(a, in); s(in, a);"),
+            ("", "s(a, in); Step{3, 2}(in, a);"),
+            ("", "s(a, in); s.operator()(in, a);"),
+            // Code that is not in the text may call it, and so may what has it as a member or by another name.
+            ("", "s(a, in); each(in, s);"),
+            ("", "s(a, in); each(in, Step{3, 2});"),
+            ("", "s(a, in); each<Step>(in, 3);"),
+            ("", "s(a, in); Each<Step> e; e.run(in);"),
+            ("using Other = Step;", "s(a, in); Other o{3, 2}; o(in, a);"),
+            (
+                "struct Holder { Step step; __device__ void go(float* p) { step(p, p); } };",
+                "s(a, in); Holder{s}.go(in);",
+            ),
+            ("template <class F> __device__ void run(const F& f, float* y) { f(y, y); }", "s(a, in); run(s, in);"),
+            ("struct Derived : Step { };", "s(a, in); Derived d; d(in, a);"),
+        ] {
+            assert_eq!(with(more, calls), None, "{more} {calls}");
         }
     }
 

@@ -1,0 +1,33 @@
+//! The extents of local arrays, as declared.
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Field, Kind, Node, Subscript};
+use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
+
+/// The extents of the array, or of the row of one, that a function gets. The first row may stand for all of them.
+pub(super) fn given_sizes<'t>(tree: &'t SyntaxTree, array: Node<'t>) -> Option<Vec<Node<'t>>> {
+    let mut base = array;
+    let mut rows = 0;
+    while let Some(subscript) = Subscript::of(base) {
+        let index = subscript.index()?;
+        if tree.value_of(index) == Some(0) {
+            return None;
+        }
+        base = subscript.base()?;
+        rows += 1;
+    }
+    let sizes = variable_sizes(tree, base, array).filter(|_| base.kind() == Kind::Identifier)?;
+    sizes.get(rows..).filter(|left| !left.is_empty()).map(<[_]>::to_vec)
+}
+
+/// The extents of an array that is declared in the same function, the outermost first.
+pub(super) fn variable_sizes<'t>(tree: &'t SyntaxTree, base: Node<'t>, used: Node<'t>) -> Option<Vec<Node<'t>>> {
+    let declarations = tree.declarations(enclosing_function(used)?);
+    let declaration = resolve(&declarations, tree.slice(base), used.start_byte())
+        .filter(|declaration| declaration.kind == DeclarationKind::Array && !declaration.is_parameter)?;
+    let name = tree.root()?.named_descendant_for_byte_range(declaration.range.0, declaration.range.1)?;
+    let around = std::iter::successors(name.parent(), |node| node.parent());
+    let arrays = around.take_while(|node| node.kind() == Kind::ArrayDeclarator);
+    let sizes: Vec<Node<'t>> = arrays.map(|node| node.field(Field::Size)).collect::<Option<_>>()?;
+    (declaration.type_text.matches('[').count() == sizes.len()).then_some(sizes)
+}
