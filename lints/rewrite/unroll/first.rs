@@ -27,7 +27,7 @@ impl ForLoop {
     }
 
     /// The loop over all elements, if it is over the array.
-    pub(super) fn from_first(&self, array: &WantedArray<'_>) -> Option<Guard> {
+    pub(super) fn over_whole_array(&self, array: &WantedArray<'_>) -> Option<Guard> {
         let body = self.node()?.field(Field::Body)?;
         self.over_all(&indexed_elements(self.tree(), body, self.counter()), array)
     }

@@ -69,8 +69,8 @@ pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
 
 /// The same, where a loop that begins at the counter of a loop that stays rolled goes over the whole array. `None` if there is no
 /// such loop.
-pub fn suggestion_from_first(object: &StackObject) -> Option<Suggestion> {
-    let unrolled = Unrolled::of_loops(object, |_| true, &|_| false, Bounds::FromFirst)?;
+pub fn suggestion_over_whole_array(object: &StackObject) -> Option<Suggestion> {
+    let unrolled = Unrolled::of_loops(object, |_| true, &|_| false, Bounds::WholeArray)?;
     let plain = Unrolled::of(object);
     plain.is_none_or(|plain| plain.rewrite.edits != unrolled.rewrite.edits).then(|| unrolled.suggestion())
 }
@@ -94,7 +94,7 @@ enum Bounds {
     /// A trip count that only the compiler found counts as unknown.
     Doubted,
     /// A start that depends on a loop that stays rolled is no constant: the loop is over the whole array.
-    FromFirst,
+    WholeArray,
 }
 
 /// Whether the extent of a guard, from the source, is one of the object's actual extents.
@@ -178,7 +178,7 @@ impl Unrolled {
         let is_unrolled = |outer: &ForLoop| loops.iter().any(|known| known.is_same(outer));
         let guarded = |found: &&ForLoop| {
             let guard = match bounds {
-                Bounds::FromFirst if found.begins_anywhere(&is_unrolled) => found.from_first(&wanted),
+                Bounds::WholeArray if found.begins_anywhere(&is_unrolled) => found.over_whole_array(&wanted),
                 _ => found.guarded(&wanted),
             };
             guard.or_else(|| found.guarded_parameter(array, type_text, elements?, &accesses))
