@@ -9,7 +9,7 @@ use lmem_frame::Access;
 use super::indexing::{Indexing, indexings};
 use super::lent::is_accessed_by_callee;
 use super::member::MemberArray;
-use super::parameter::given_extent;
+use super::parameter::given_extents;
 use super::rise::Rise;
 use super::round::Round;
 use super::sizes::{given_sizes, variable_sizes};
@@ -72,6 +72,8 @@ pub struct IndexedElement<'t> {
     pub size: Option<i64>,
     /// The least value of the variable for which the index is not negative, where it is the variable or less than it.
     pub least: Option<i64>,
+    /// The length of a row, and its text, where the variable is that of a column: `a[i * N + j]`.
+    pub row: Option<(i64, String)>,
     /// Whether the text shows that no round goes beyond the array.
     pub ends_loops: bool,
     pub is_of_member: bool,
@@ -93,11 +95,12 @@ pub fn indexed_elements<'t>(tree: &'t SyntaxTree, region: Node<'t>, counter: &st
     };
     let element = |node: Node<'t>, found: Dimension, rise: Rise| {
         let Dimension { size, ends_loops, is_of_member } = found;
+        let row = rise.row().filter(|(row, text)| tree.evaluate(text, region.start_byte()) == Some(*row));
         let value_of_size = tree.evaluate(&size, region.start_byte());
         let extent = rise.extent(size, value_of_size)?;
         let value = tree.evaluate(&extent, region.start_byte());
         let least = Some(rise.distance).filter(|_| rise.is_direct);
-        Some(IndexedElement { node, extent, value, size: value_of_size, least, ends_loops, is_of_member })
+        Some(IndexedElement { node, extent, value, size: value_of_size, least, row, ends_loops, is_of_member })
     };
     let of_call = |node: Node<'t>| {
         let found = indexings(tree, node).into_iter();
@@ -171,9 +174,10 @@ pub fn dimension<'t, T>(
     let is_flat = position > 0 && indices[..position].iter().all(|index| tree.slice(*index).trim() == "0");
     let at = call.map_or(used, |call| call.call).start_byte();
     let given = call.and_then(|call| call.array);
-    let own = given.is_none() && variable_sizes(tree, node, used).is_none();
-    if let Some(extent) = given_extent(tree, node).filter(|_| own && indices.len() == 1) {
-        return Some((Dimension { size: extent.to_string(), ends_loops: true, is_of_member: false }, answer));
+    let is_own = given.is_none() && variable_sizes(tree, node, used).is_none();
+    if let Some(extents) = given_extents(tree, node).filter(|_| is_own) {
+        let size = extents.get(position).filter(|_| extents.len() == indices.len() && !is_flat)?;
+        return Some((Dimension { size: size.to_string(), ends_loops: true, is_of_member: false }, answer));
     }
     let sizes = match given {
         Some(array) => Some(given_sizes(tree, array)?),

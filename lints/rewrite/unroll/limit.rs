@@ -10,6 +10,8 @@ use super::body::{condition_of, only_child};
 use super::extent::certain_extent;
 use super::header::step;
 use super::linear::Linear;
+use crate::rewrite::facts::called::head_of;
+use crate::rewrite::facts::calls::all_calls;
 use crate::rewrite::facts::integers::{is_int, plain_words};
 use crate::rewrite::facts::purity::{is_pure, is_pure_call};
 use crate::rewrite::facts::steady::is_reachable;
@@ -167,7 +169,7 @@ impl<'t> Quantity<'t> {
     /// The largest value at a place: what the declaration, and the statements before the place, leave.
     fn most(&self, at: Node<'t>, steps: usize) -> Option<i64> {
         let around = at.ancestors().take_while(|node| *node != self.function);
-        let mut found = self.declared(steps);
+        let mut found = self.declared(steps).or_else(|| self.given(steps));
         let (mut inner, mut is_entered) = (at, false);
         for node in around {
             // A label of a `switch` is entered past what stands before it.
@@ -177,7 +179,11 @@ impl<'t> Quantity<'t> {
                 let before = std::iter::successors(node.prev_named_sibling(), |it| it.prev_named_sibling());
                 let facts = before.filter(|_| is_in_block).filter_map(|statement| self.after(statement, steps));
                 let branch = Some(node).filter(|it| it.kind() == Kind::IfStatement);
-                found = facts.chain(branch.and_then(|it| self.within(it, inner))).chain(found).min();
+                // A loop around goes as far, whatever it does in this round.
+                let is_body = node.kind() == Kind::ForStatement && node.field(Field::Body) == Some(inner);
+                let walked =
+                    is_body.then(|| self.walked(node).filter(|_| self.stays_from(node.start_byte()))).flatten();
+                found = facts.chain(branch.and_then(|it| self.within(it, inner))).chain(walked).chain(found).min();
             }
             inner = node;
         }
@@ -204,6 +210,18 @@ impl<'t> Quantity<'t> {
         let value = self.tree.root()?.named_descendant_for_byte_range(start, end)?;
         let is_kept = self.stays_from(end) && self.text == self.own.name;
         (is_kept && self.holds(value)).then(|| most(self.tree, value, steps))?
+    }
+
+    /// The largest value that a parameter has at any call, if nothing writes it.
+    fn given(&self, steps: usize) -> Option<i64> {
+        let body = self.function.field(Field::Body)?;
+        let is_kept = self.own.is_parameter && self.text == self.own.name && self.stays_from(body.start_byte());
+        let list = head_of(self.function.field(Field::Declarator)?)?.field(Field::Parameters)?;
+        let position = list.parts().position(|it| it.byte_range().contains(&self.own.range.0))?;
+        let calls = is_kept.then(|| all_calls(self.tree, self.function))??;
+        let most = |argument: Node<'t>| self.holds(argument).then(|| most(self.tree, argument, steps))?;
+        let all: Vec<i64> = calls.iter().map(|call| most(call.arguments().nth(position)?)).collect::<Option<_>>()?;
+        all.into_iter().max()
     }
 
     /// Whether the variable's type has the value of an expression: an unsigned variable makes a negative one large.

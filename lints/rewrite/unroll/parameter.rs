@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node, Subscript};
@@ -49,48 +50,46 @@ impl ForLoop {
     }
 }
 
-/// The extent of the local arrays that a parameter is at all calls of its function, which are all of one type; `None` if it moves, or
+/// The extents of the local arrays that a parameter is at all calls of its function, which are all of one type; `None` if it moves, or
 /// if others may call the function.
-pub(super) fn given_extent(tree: &SyntaxTree, base: Node<'_>) -> Option<u64> {
+pub(super) fn given_extents(tree: &SyntaxTree, base: Node<'_>) -> Option<Rc<[u64]>> {
     let function = enclosing_function(base).filter(|_| base.kind() == Kind::Identifier)?;
     let own = tree.declarations(function);
     let own = resolve(&own, tree.slice(base), base.start_byte()).filter(|found| found.is_parameter)?;
     let known = tree.kept(|_| Given::default());
-    let found = known.0.borrow().get(&own.range.0).copied();
+    let found = known.0.borrow().get(&own.range.0).cloned();
     found.unwrap_or_else(|| {
-        let found = extent_at_all_calls(tree, function, own);
-        known.0.borrow_mut().insert(own.range.0, found);
+        let found: Option<Rc<[u64]>> = extents_at_all_calls(tree, function, own).map(Into::into);
+        known.0.borrow_mut().insert(own.range.0, found.clone());
         found
     })
 }
 
 /// What parameters are at all calls, by the offsets of their names, as each of their elements asks for it.
 #[derive(Default)]
-struct Given(RefCell<HashMap<usize, Option<u64>>>);
+struct Given(RefCell<HashMap<usize, Option<Rc<[u64]>>>>);
 
-fn extent_at_all_calls(tree: &SyntaxTree, function: Node<'_>, own: &Declaration) -> Option<u64> {
+fn extents_at_all_calls(tree: &SyntaxTree, function: Node<'_>, own: &Declaration) -> Option<Vec<u64>> {
     if is_template_of_values(tree, function) {
         return None;
     }
     let arguments = arguments_for(tree, function, own)?;
-    let mut extents = arguments.iter().map(|argument| row_extent(tree, *argument, &own.type_text));
+    let mut extents = arguments.iter().map(|argument| local_extents(tree, *argument, &own.type_text));
     let first = extents.next()??;
-    extents.all(|extent| extent == Some(first)).then_some(first)
+    extents.all(|extent| extent.as_ref() == Some(&first)).then_some(first)
 }
 
 /// The arguments for a parameter that is a pointer to elements and never moves, at all calls.
 fn arguments_for<'t>(tree: &'t SyntaxTree, function: Node<'t>, own: &Declaration) -> Option<Vec<Node<'t>>> {
     let body = function.field(Field::Body)?;
-    let is_kept =
-        own.kind == DeclarationKind::Alias && !tree.named(body, &own.name).any(|name| role(name).1 && !is_handed(name));
-    let is_row = own.type_text.contains('*') != own.type_text.contains('[');
+    let is_kept = matches!(own.kind, DeclarationKind::Alias | DeclarationKind::Array)
+        && !tree.named(body, &own.name).any(|name| role(name).1 && !is_handed(name));
     let list = head_of(function.field(Field::Declarator)?)?.field(Field::Parameters)?;
     let is_it = |node: Node<'_>| {
         node.field(Field::Declarator).is_some_and(|it| it.descendants().any(|name| name.start_byte() == own.range.0))
     };
     let position = list.parts().position(is_it)?;
-    (is_kept && is_row)
-        .then(|| all_calls(tree, function)?.iter().map(|call| call.arguments().nth(position)).collect())?
+    is_kept.then(|| all_calls(tree, function)?.iter().map(|call| call.arguments().nth(position)).collect())?
 }
 
 /// A pointer that is given on is a copy.
@@ -98,13 +97,14 @@ fn is_handed(name: Node<'_>) -> bool {
     name.parent().is_some_and(|parent| parent.kind() == Kind::ArgumentList)
 }
 
-/// The extent of a local array of one dimension, or of the rows of one, with elements of a parameter's type.
-fn row_extent(tree: &SyntaxTree, argument: Node<'_>, type_text: &str) -> Option<u64> {
-    let [size] = given_sizes(tree, argument)?[..] else { return None };
+/// The extents of a local array, or of the rows of one, with elements of a parameter's type.
+fn local_extents(tree: &SyntaxTree, argument: Node<'_>, type_text: &str) -> Option<Vec<u64>> {
+    let sizes = given_sizes(tree, argument)?;
     let base = std::iter::successors(Some(argument), |it| Subscript::of(*it).and_then(Subscript::base)).last()?;
     let own = variable(tree, base).filter(|own| element(&own.type_text) == element(type_text))?;
     let is_plain = !own.type_text.contains('*') && own.volatility.is_none();
-    u64::try_from(tree.evaluate(tree.slice(size), size.start_byte())?).ok().filter(|_| is_plain)
+    let value = |size: &Node<'_>| u64::try_from(tree.evaluate(tree.slice(*size), size.start_byte())?).ok();
+    sizes.iter().map(value).collect::<Option<_>>().filter(|_| is_plain)
 }
 
 /// Whether a function, or a class or function around, is a template of anything but types: the size of one instance would be written

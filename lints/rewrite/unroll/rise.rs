@@ -15,6 +15,8 @@ pub struct Rise {
     pub distance: i64,
     /// Whether the index is the variable, or what is that much below it.
     pub is_direct: bool,
+    /// The constant factors in the index, with their text.
+    factors: Vec<(i64, String)>,
 }
 
 impl Rise {
@@ -22,9 +24,12 @@ impl Rise {
         match distance(tree, index, counter) {
             Some(distance) => {
                 let is_direct = distance > 0 || tree.slice(index.without_parentheses()) == counter;
-                Some(Self { factor: 1, distance, is_direct })
+                Some(Self { factor: 1, distance, is_direct, factors: Vec::new() })
             }
-            None => Self::of_linear(tree, Linear::of(tree, index)?, counter),
+            None => Some(Self {
+                factors: factors(tree, index),
+                ..Self::of_linear(tree, Linear::of(tree, index)?, counter)?
+            }),
         }
     }
 
@@ -33,7 +38,12 @@ impl Rise {
         let is_small = self.factor == 1 && (-MOST_DISTANCE..=MOST_DISTANCE).contains(&constant);
         // An extent may be more than needed.
         let distance = self.distance + (-constant).max(0);
-        is_small.then_some(Self { factor: 1, distance, is_direct: constant == 0 && self.is_direct })
+        is_small.then_some(Self {
+            factor: 1,
+            distance,
+            is_direct: constant == 0 && self.is_direct,
+            factors: self.factors,
+        })
     }
 
     /// `group * 4 + b`, where `b` is the induction variable of another loop, which starts at zero or above. Products of
@@ -43,7 +53,7 @@ impl Rise {
         let is_rising = factor > 0 && rest.constant >= -MOST_DISTANCE;
         let mut others = rest.terms().iter();
         let is_fit = is_rising && others.all(|(term, factor)| *factor > 0 && is_counted_up(tree, *term));
-        is_fit.then(|| Self { factor, distance: (-rest.constant).max(0), is_direct: false })
+        is_fit.then(|| Self { factor, distance: (-rest.constant).max(0), is_direct: false, factors: Vec::new() })
     }
 
     pub fn extent(&self, size: String, value: Option<i64>) -> Option<String> {
@@ -53,9 +63,33 @@ impl Rise {
                 Ok(size) => (size + distance).to_string(),
                 Err(_) => format!("{size} + {distance}"),
             }),
-            (factor, distance) => Some(((value? + distance + factor - 1) / factor).to_string()),
+            (factor, distance) => {
+                let (rounds, value) = ((value? + distance + factor - 1) / factor, value?);
+                // `a[i * N + j]` of `N * N` elements has `N` rows.
+                let named = self.factors.iter().find(|(own, _)| *own == rounds && rounds * factor == value);
+                Some(named.map_or_else(|| rounds.to_string(), |(_, text)| text.clone()))
+            }
         }
     }
+
+    /// The length of a row, and its text, where the index is that of a column: 8 and `N` for `i * N + j`.
+    pub fn row(&self) -> Option<(i64, String)> {
+        let row = self.factors.iter().filter(|(row, _)| *row > 1).min_by_key(|(row, _)| *row);
+        row.filter(|_| self.factor == 1).cloned()
+    }
+}
+
+/// The constants that an expression multiplies something with.
+fn factors(tree: &SyntaxTree, expression: Node<'_>) -> Vec<(i64, String)> {
+    let products = expression.descendants().filter_map(Binary::of).filter(|it| it.operator() == Some("*"));
+    let constant = |product: Binary<'_>| {
+        let mut values = [product.left(), product.right()].into_iter().flatten().filter_map(|side| {
+            let text = tree.spelled(side, expression.start_byte())?;
+            Some((tree.value_of(side)?, text))
+        });
+        values.next().filter(|_| values.next().is_none())
+    };
+    products.filter_map(constant).collect()
 }
 
 const MOST_DISTANCE: i64 = 8;

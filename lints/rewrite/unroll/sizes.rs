@@ -20,13 +20,18 @@ pub(super) fn given_sizes<'t>(tree: &'t SyntaxTree, array: Node<'t>) -> Option<V
     sizes.get(rows..).filter(|left| !left.is_empty()).map(<[_]>::to_vec)
 }
 
-/// The extents of an array that is declared in the same function, the outermost first.
+/// The extents of an array that is declared in the same function, the outermost first; also of a parameter that is a reference to an
+/// array.
 pub(super) fn variable_sizes<'t>(tree: &'t SyntaxTree, base: Node<'t>, used: Node<'t>) -> Option<Vec<Node<'t>>> {
     let declarations = tree.declarations(enclosing_function(used)?);
-    let declaration = resolve(&declarations, tree.slice(base), used.start_byte())
-        .filter(|declaration| declaration.kind == DeclarationKind::Array && !declaration.is_parameter)?;
+    let declaration = resolve(&declarations, tree.slice(base), used.start_byte())?;
     let name = tree.root()?.named_descendant_for_byte_range(declaration.range.0, declaration.range.1)?;
-    let around = std::iter::successors(name.parent(), |node| node.parent());
+    let reference = name.parent().filter(|it| it.kind() == Kind::ReferenceDeclarator && declaration.is_parameter);
+    let referred = reference.and_then(|it| it.parent()).filter(|it| it.kind() == Kind::ParenthesizedDeclarator);
+    if referred.is_none() && (declaration.kind != DeclarationKind::Array || declaration.is_parameter) {
+        return None;
+    }
+    let around = std::iter::successors(referred.unwrap_or(name).parent(), |node| node.parent());
     let arrays = around.take_while(|node| node.kind() == Kind::ArrayDeclarator);
     let sizes: Vec<Node<'t>> = arrays.map(|node| node.field(Field::Size)).collect::<Option<_>>()?;
     (declaration.type_text.matches('[').count() == sizes.len()).then_some(sizes)

@@ -64,6 +64,14 @@ impl ForLoop {
         let bounded = |element: &IndexedElement<'_>| {
             Some(self.bounded_by(&element.extent)?.over(element.size, element.is_of_member))
         };
+        // No round beyond a row of an array that has them one behind the other.
+        let rows = elements.iter().filter(|it| is_own(it)).filter_map(|it| Some((it, it.row.as_ref()?)));
+        if let Some((element, (row, text))) = rows.min_by_key(|(_, (row, _))| *row)
+            && is_below(tree, condition, self.counter(), *row)
+            && let Some(guard) = self.bounded_by(text)
+        {
+            return Some(guard.over(element.size, element.is_of_member));
+        }
         if let Some(first) = accessed().find(|element| is_own(element)) {
             // Of `a[i - 1]` and `a[i]`, and of two arrays, the one that ends first bounds the loop.
             let is_less = |element: &&IndexedElement<'_>| {
