@@ -15,7 +15,7 @@ use crate::rewrite::facts::calls::all_calls;
 use crate::rewrite::facts::integers::{is_int, plain_words};
 use crate::rewrite::facts::purity::{is_pure, is_pure_call};
 use crate::rewrite::facts::steady::is_reachable;
-use crate::rewrite::facts::unseen::may_be_reference;
+use crate::rewrite::facts::unseen::{is_given_by_value, may_be_reference};
 
 /// Names may lead to initializers with further names.
 const MOST_STEPS: usize = 4;
@@ -195,7 +195,8 @@ impl<'t> Quantity<'t> {
     fn stays_from(&self, offset: usize) -> bool {
         let all = self.tree.declarations(self.function);
         let names = self.tree.names_of(self.function, &all, &self.own);
-        names.into_iter().filter(|name| name.start_byte() >= offset).all(|name| !role(access_path(name)).1)
+        let is_written = |name: Node<'_>| role(access_path(name)).1 && !is_given_by_value(self.tree, name);
+        names.into_iter().filter(|name| name.start_byte() >= offset).all(|name| !is_written(name))
     }
 
     fn is_it(&self, node: Node<'_>) -> bool {
@@ -353,5 +354,58 @@ fn leaves(statement: Node<'_>) -> bool {
         Kind::ReturnStatement | Kind::ContinueStatement | Kind::BreakStatement => true,
         Kind::CompoundStatement => statement.parts().last().is_some_and(leaves),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The largest value that `n` has at the mark.
+    fn most_at(before: &str, body: &str) -> Option<i64> {
+        let text = format!("{before}__global__ void k(float* in, int n, int m) {{ float a[36], b[6]; {body} }}\n");
+        let tree = SyntaxTree::example("a.cu", &text);
+        let at = text.find("n /* HERE */").expect("the text has a mark");
+        most(&tree, tree.root()?.named_descendant_for_byte_range(at, at + 1)?, MOST_STEPS)
+    }
+
+    #[test]
+    fn a_loop_around_goes_as_far_as_its_array() {
+        let body = "for (int i = 0; i < n; ++i) for (int j = 0; j < n /* HERE */; ++j) a[i * 6 + j] = in[j];";
+        assert_eq!(most_at("", body), Some(6));
+        let body =
+            "for (int i = 0; i < n; ++i) { b[i] = 0; for (int j = 0; j < n /* HERE */; ++j) a[i * 6 + j] = in[j]; }";
+        assert_eq!(most_at("", body), Some(6));
+        let body = "for (int i = 0; i < n; ++i) { for (int j = 0; j < n /* HERE */; ++j) in[j] = 1; b[i] = 0; } m = n;";
+        assert_eq!(most_at("", body), Some(6));
+        for body in [
+            // It may end early, skip an element, or change the bound.
+            "for (int i = 0; i < n; ++i) { for (int j = 0; j < n /* HERE */; ++j) in[j] = 1; if (m) break; b[i] = 0; }",
+            "for (int i = 0; i < n; ++i) { for (int j = 0; j < n /* HERE */; ++j) in[j] = 1; if (m) b[i] = 0; }",
+            "for (int i = 0; i < n; ++i) { for (int j = 0; j < n /* HERE */; ++j) in[j] = 1; b[i] = 0; ++n; }",
+            "for (int i = 0; i < n; ++i) { for (int j = 0; j < n /* HERE */; ++j) in[j] = 1; b[i] = 0; change(n); }",
+            "for (int i = 0; i < m; ++i) { for (int j = 0; j < n /* HERE */; ++j) in[j] = 1; b[i] = 0; }",
+        ] {
+            assert_eq!(most_at("", body), None, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_is_what_it_is_at_all_calls() {
+        let most = |calls: &str, body: &str| {
+            let text = format!(
+                "__device__ void f(float* in, int n) {{ {body} }}\n__global__ void k(float* in, int m) {{ float a[6]; {calls} }}\n"
+            );
+            let tree = SyntaxTree::example("a.cu", &text);
+            let at = text.find("n /* HERE */").expect("the text has a mark");
+            super::most(&tree, tree.root()?.named_descendant_for_byte_range(at, at + 1)?, MOST_STEPS)
+        };
+        let body = "for (int i = 0; i < n /* HERE */; ++i) in[i] = 0;";
+        let walk = "for (int i = 0; i < m; ++i) a[i] = in[i]; ";
+        assert_eq!(most(&format!("{walk} f(in, m); f(in, 4);"), body), Some(6));
+        assert_eq!(most("f(in, min(m, 8));", body), Some(8));
+        assert_eq!(most(&format!("{walk} f(in, m); f(in, in[0]);"), body), None);
+        assert_eq!(most(&format!("{walk} f(in, m); auto g = f;"), body), None);
+        assert_eq!(most(&format!("{walk} f(in, m);"), "++n; for (int i = 0; i < n /* HERE */; ++i) in[i] = 0;"), None);
     }
 }
