@@ -19,6 +19,7 @@ mod occupancy;
 mod other_builds;
 mod other_compilers;
 pub mod overlay;
+mod partial;
 pub mod results;
 mod room;
 mod subjects;
@@ -165,6 +166,9 @@ pub fn prove(diagnostics: &mut [Diagnostic], prover: &Prover<'_>) -> Tally {
             outcomes[place].push(outcome);
         }
     }
+    for (diagnostic, outcomes) in diagnostics.iter().zip(&mut outcomes) {
+        partial::keep_most(diagnostic, outcomes);
+    }
     together::try_together(diagnostics, &mut outcomes, prover, &mut tally);
     for (diagnostic, outcomes) in diagnostics.iter_mut().zip(outcomes) {
         keep(diagnostic, outcomes, &mut tally);
@@ -297,8 +301,11 @@ fn candidates<'d>(
     let mut candidates: Vec<Candidate<'d>> = diagnostics
         .iter()
         .enumerate()
-        .filter(|(index, _)| !outcomes[*index].iter().any(|outcome| matches!(outcome, Verdict::Proven(_))))
-        .filter_map(|(index, diagnostic)| candidate_of(index, diagnostic, diagnostic.suggestions.get(round)?, prover))
+        .filter_map(|(index, diagnostic)| {
+            let suggestion = diagnostic.suggestions.get(round)?;
+            let is_wanted = partial::is_wanted(diagnostic, &outcomes[index], suggestion);
+            is_wanted.then(|| candidate_of(index, diagnostic, suggestion, prover))?
+        })
         .collect();
     candidates.sort_by_key(Candidate::order);
     candidates

@@ -12,6 +12,7 @@ use lmem_frame::StackObject;
 
 use super::path::{Path, Step};
 use super::role::{Role, role};
+use super::row::Row;
 use crate::rewrite::facts::classes::{class_around, member_array};
 use crate::rewrite::facts::evaluation::site;
 use crate::rewrite::facts::number::{is_number, is_value_type};
@@ -207,7 +208,11 @@ impl Holder {
                 let extent = self.extent(path, position, object)?;
                 let count = self.tree.evaluate(&extent, path.node.start_byte());
                 let count = count.and_then(|count| u64::try_from(count).ok());
-                dimensions.push(Dimension { index, extent, count });
+                let row = count.and_then(|count| Row::of(&self.tree, index, count));
+                dimensions.push(match row {
+                    Some(row) => Dimension { index: row.number, extent: row.extent, count: Some(row.count) },
+                    None => Dimension { index, extent, count },
+                });
             }
         }
         let is_fit = path.is_whole && self.tree.is_plain(path.node);
@@ -410,7 +415,7 @@ fn is_plain_extent(text: &str) -> bool {
 }
 
 /// Whether an index becomes constant when the loops of its induction variables are unrolled.
-fn is_static(tree: &Rc<SyntaxTree>, index: Node<'_>) -> bool {
+pub(super) fn is_static(tree: &Rc<SyntaxTree>, index: Node<'_>) -> bool {
     let text = tree.slice(index);
     let is_sum = text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '+' | '-' | '*' | '(' | ')'));
     let counters = tree.counters_around(index.start_byte());

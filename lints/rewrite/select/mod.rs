@@ -8,6 +8,7 @@ mod path;
 pub mod place;
 mod read;
 mod role;
+mod row;
 mod step;
 mod text;
 mod update;

@@ -129,6 +129,11 @@ fn is_of_type_of(tree: &SyntaxTree, expression: Node<'_>, node: Node<'_>, counte
     expression.kind() == Kind::Identifier && types().unwrap_or(false)
 }
 
+/// Whether the start of a loop is not negative: a constant, or what [`rises`].
+pub(in crate::rewrite) fn begins_at_zero_or_above(tree: &SyntaxTree, start: Node<'_>) -> bool {
+    tree.value_of(start).is_some_and(|value| value >= 0) || rises(tree, start)
+}
+
 /// Whether an expression is a sum of constants and induction variables of loops around, none of which is negative, or has some of
 /// its bits.
 fn rises(tree: &SyntaxTree, start: Node<'_>) -> bool {

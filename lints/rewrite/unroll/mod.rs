@@ -13,7 +13,7 @@ mod indexing;
 pub(super) mod inevitable;
 mod leaving;
 mod lent;
-mod limit;
+pub(super) mod limit;
 mod linear;
 mod lower;
 mod member;
