@@ -4,6 +4,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Member, Node};
 use cuda_syntax::tree::is_callee;
 
+use super::called::called as function_of;
 use super::number::is_number;
 use super::purity::{is_pure_call, takes_values};
 
@@ -72,20 +73,27 @@ fn is_value(tree: &SyntaxTree, parent: Node<'_>, node: Node<'_>) -> bool {
             matches!(declarator, Some(Kind::Identifier | Kind::PointerDeclarator))
                 && declared.is_some_and(|declared| !tree.slice(declared).contains("decltype"))
         }
-        Kind::ArgumentList => parent.parent().and_then(Call::of).is_some_and(|call| takes_value(tree, call)),
+        Kind::ArgumentList => parent.parent().and_then(Call::of).is_some_and(|call| takes_value(tree, call, node)),
         _ => false,
     }
 }
 
-/// Whether a call reads the values of its arguments. What a macro does with them is not known.
-fn takes_value(tree: &SyntaxTree, call: Call<'_>) -> bool {
+/// Whether a call reads the value of an argument. What a macro does with it is not known.
+fn takes_value(tree: &SyntaxTree, call: Call<'_>, argument: Node<'_>) -> bool {
     let Some(called) = call.function() else { return false };
     let is_macro = tree.compiled().expansion(tree.text(), &call.node().byte_range()).is_some();
+    let takes_number = || {
+        let position = call.arguments().position(|it| it == argument)?;
+        function_of(tree, call)?.number(position)
+    };
+    let takes_number = || takes_number().is_some();
     let text = tree.slice(called);
     let is_cast = text.contains("_cast");
     let is_value = match text.split_once('<').filter(|_| is_cast) {
         Some((_, type_text)) => is_value_type(type_text.trim_end_matches('>')),
-        None => is_pure_call(tree, call.node()) || takes_values(tree, called),
+        None => {
+            is_pure_call(tree, call.node()) || takes_values(tree, called) || is_number(tree, argument) && takes_number()
+        }
     };
     is_value && !is_macro
 }

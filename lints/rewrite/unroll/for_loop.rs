@@ -11,7 +11,7 @@ use lmem_frame::{Access, Address, Place, StackObject};
 
 use super::body::only_child;
 use super::bound::{is_countdown, is_counted_in_body};
-use super::handed::{arguments_for, handed_loops};
+use super::handed::{MOST_CALLS, arguments_at, arguments_for, handed_loops};
 use super::header::{start_before, step_of};
 use crate::rewrite::facts::steady::may_write;
 
@@ -143,15 +143,16 @@ pub fn index_loops<'a>(
 /// Whether a computed index has the induction variable of a loop around: `row[i]` of `for (int i = m; i-- > 0;)`, whose
 /// address the compiler begins at `m`, or `row[i + r]` of `for (int i = -r; i <= r; ++i)`.
 pub fn is_walk(object: &StackObject, access: &Access) -> bool {
-    let Some(index) = access.index.as_ref() else { return false };
-    let is_known = |place: &Place| {
+    let index = access.index.as_ref();
+    let is_known = |(place, words): &(&Place, Vec<String>)| {
         let tree = object.tree(place);
         let around = for_loops(tree, place.offset);
-        let is_counted = identifiers(index.text()).any(|word| around.iter().any(|found| found.counter == word));
+        let is_counted = words.iter().any(|word| around.iter().any(|found| found.counter == *word));
         // `ring[i % m]` of a run-time `m` is not constant in any round.
-        is_counted && !tree.offset_of(index).is_some_and(|at| has_open_remainder(tree, at..at + index.text().len()))
+        let open = index.and_then(|index| Some((tree.offset_of(index)?, index.text().len())));
+        is_counted && !open.is_some_and(|(at, length)| has_open_remainder(tree, at..at + length))
     };
-    matches!(access.address, Address::Computed(_)) && access.places.iter().any(is_known)
+    matches!(access.address, Address::Computed(_)) && indices_outwards(object, access).iter().any(is_known)
 }
 
 /// Whether a remainder or a quotient of what is known at run time only is taken in an expression.
@@ -165,20 +166,30 @@ fn has_open_remainder(tree: &SyntaxTree, range: Range<usize>) -> bool {
 /// Whether the compiler made the loop from an initializer such as `{}`. Such a loop disappears if no other index is
 /// computed. Its code has the position of a nearby statement.
 fn is_of_compiler(object: &StackObject, access: &Access) -> bool {
-    access.index.is_none() && object.copying_call(access).is_none()
+    access.index.is_none() && object.copying_call(access).is_none() && loops_of(object, access).is_empty()
+}
+
+/// The places of an access, from the inside out, each with the names in its index, and in what functions get for them.
+fn indices_outwards<'a>(object: &StackObject, access: &'a Access) -> Vec<(&'a Place, Vec<String>)> {
+    let mut words: Vec<String> = match (&access.index, access.places.iter().next()) {
+        (Some(index), _) => identifiers(index.text()).map(str::to_string).collect(),
+        (None, Some(place)) => arguments_at(object.tree(place), place.offset, access),
+        (None, None) => Vec::new(),
+    };
+    let mut found: Vec<(&Place, Vec<String>)> = Vec::new();
+    for place in access.places.iter().take(MOST_CALLS) {
+        if let Some((inner, _)) = found.last() {
+            words.extend(arguments_for(&words, (object.tree(inner), inner), (object.tree(place), place)));
+        }
+        found.push((place, words.clone()));
+    }
+    found
 }
 
 /// The loops around an access whose induction variable is in the index, or in what a function that has the access gets for it.
 fn loops_of(object: &StackObject, access: &Access) -> Vec<ForLoop> {
-    let index = access.index.as_ref().map_or("", |span| span.text());
-    let mut words: Vec<String> = identifiers(index).map(str::to_string).collect();
-    let mut inner: Option<&Place> = None;
-    for place in &access.places {
+    for (place, words) in indices_outwards(object, access) {
         let tree = object.tree(place);
-        if let Some(inner) = inner {
-            words.extend(arguments_for(&words, (object.tree(inner), inner), (tree, place)));
-        }
-        inner = Some(place);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let named = |offset: usize| -> Vec<ForLoop> {
             let around = for_loops(tree, offset);

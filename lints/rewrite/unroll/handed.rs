@@ -6,16 +6,18 @@
 use std::rc::Rc;
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Call, Field, Node, Subscript};
+use cuda_syntax::ast::{Call, Field, Kind, Member, Node, Subscript};
 use cuda_syntax::identifiers::identifiers;
 use lmem_base::mangling::demangle;
 use lmem_frame::{Access, Address, Place, StackObject};
 use nv_code::dataflow::TripCount;
 
+use crate::rewrite::facts::classes::member_array;
+
 use super::for_loop::{ForLoop, for_loops, stepped_loop};
 
 /// Calls that are followed outwards.
-const MOST_CALLS: usize = 16;
+pub(super) const MOST_CALLS: usize = 16;
 
 /// The loops around the calls that an access without an index was inlined at, whose counters are what it is indexed by, and
 /// whose trip counts are known.
@@ -49,6 +51,28 @@ pub(super) fn handed_loops(object: &StackObject, access: &Access) -> Vec<ForLoop
         inner = Some(place);
     }
     Vec::new()
+}
+
+/// The names in what an object's own operator or method gets at a statement, `m(i, j)`, and in the indices of a method's members.
+pub(super) fn arguments_at(tree: &SyntaxTree, offset: usize, access: &Access) -> Vec<String> {
+    let used = access.span.as_ref().map_or("", |span| span.text());
+    let parts = |node: Node<'_>| {
+        let is_of_object = |call: &Call<'_>| {
+            let called = call.function().filter(|_| !used.is_empty());
+            called.is_some_and(|called| {
+                let object = Member::of(called).and_then(Member::object).unwrap_or(called);
+                tree.slice(called) == used || tree.slice(object) == used
+            })
+        };
+        let call = Call::of(node).filter(is_of_object);
+        let member = Subscript::of(node).filter(|it| {
+            let base = std::iter::successors(it.base(), |base| Subscript::of(*base).and_then(Subscript::base)).last();
+            base.is_some_and(|base| base.kind() == Kind::Identifier && member_array(tree, base).is_some())
+        });
+        let arguments = call.into_iter().flat_map(Call::arguments).chain(member.and_then(Subscript::index));
+        arguments.map(|part| tree.slice(part)).collect::<Vec<_>>()
+    };
+    named(tree.regions(offset).into_iter().flat_map(Node::descendants).flat_map(parts))
 }
 
 /// The names in the indices of a statement, and in the arguments of the method that an access is in, where the compiler does not tell
