@@ -10,7 +10,7 @@ use super::indexing::{Indexing, indexings};
 use super::lent::is_accessed_by_callee;
 use super::member::MemberArray;
 use super::parameter::given_extents;
-use super::rise::Rise;
+use super::rise::{Rise, above};
 use super::round::Round;
 use super::sizes::{given_sizes, variable_sizes};
 use crate::rewrite::facts::steady::{is_reachable, may_write};
@@ -72,6 +72,8 @@ pub struct IndexedElement<'t> {
     pub size: Option<i64>,
     /// The least value of the variable for which the index is not negative, where it is the variable or less than it.
     pub least: Option<i64>,
+    /// By how much the index is above the variable: 1 for `a[i + 1]`.
+    pub above: i64,
     /// The length of a row, and its text, where the variable is that of a column: `a[i * N + j]`.
     pub row: Option<(i64, String)>,
     /// Whether the text shows that no round goes beyond the array.
@@ -93,14 +95,14 @@ pub fn indexed_elements<'t>(tree: &'t SyntaxTree, region: Node<'t>, counter: &st
         let is_fit = matches!(node.kind(), Kind::SubscriptExpression | Kind::CallExpression);
         is_fit && meant(node.start_byte()) == meant(region.start_byte())
     };
-    let element = |node: Node<'t>, found: Dimension, rise: Rise| {
+    let element = |node: Node<'t>, found: Dimension, (rise, above): (Rise, i64)| {
         let Dimension { size, ends_loops, is_of_member } = found;
         let row = rise.row().filter(|(row, text)| tree.evaluate(text, region.start_byte()) == Some(*row));
         let value_of_size = tree.evaluate(&size, region.start_byte());
         let extent = rise.extent(size, value_of_size)?;
         let value = tree.evaluate(&extent, region.start_byte());
         let least = Some(rise.distance).filter(|_| rise.is_direct);
-        Some(IndexedElement { node, extent, value, size: value_of_size, least, row, ends_loops, is_of_member })
+        Some(IndexedElement { node, extent, value, size: value_of_size, least, above, row, ends_loops, is_of_member })
     };
     let of_call = |node: Node<'t>| {
         let found = indexings(tree, node).into_iter();
@@ -108,10 +110,11 @@ pub fn indexed_elements<'t>(tree: &'t SyntaxTree, region: Node<'t>, counter: &st
             let rise = |index: Node<'t>| it.rise(index, counter, region);
             dimension(tree, it.element, Some(&it), &rise)
         });
-        risen.filter_map(|(found, rise)| element(node, found, rise)).collect::<Vec<_>>()
+        risen.filter_map(|(found, rise)| element(node, found, (rise, 0))).collect::<Vec<_>>()
     };
     let of_subscript = |node: Node<'t>| {
-        let (found, rise) = dimension(tree, node, None, &|index| Rise::of(tree, index, counter))?;
+        let rise = |index| Some((Rise::of(tree, index, counter)?, above(tree, index, counter)));
+        let (found, rise) = dimension(tree, node, None, &rise)?;
         element(node, found, rise)
     };
     nodes
@@ -154,6 +157,11 @@ pub struct Dimension {
     pub is_of_member: bool,
 }
 
+/// Whether an extent can stand in a comparison.
+fn is_plain_extent(size: &str) -> bool {
+    size.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')'))
+}
+
 /// The first dimension of `a[i][j]` whose index `is_asked_for`, with the answer. Of an element that a function accesses, the size is
 /// spelled for the place of the call.
 pub fn dimension<'t, T>(
@@ -177,7 +185,10 @@ pub fn dimension<'t, T>(
     let is_own = given.is_none() && variable_sizes(tree, node, used).is_none();
     if let Some(extents) = given_extents(tree, node).filter(|_| is_own) {
         let size = extents.get(position).filter(|_| extents.len() == indices.len() && !is_flat)?;
-        return Some((Dimension { size: size.to_string(), ends_loops: true, is_of_member: false }, answer));
+        if !is_plain_extent(size) {
+            return None;
+        }
+        return Some((Dimension { size: size.clone(), ends_loops: true, is_of_member: false }, answer));
     }
     let sizes = match given {
         Some(array) => Some(given_sizes(tree, array)?),
@@ -198,6 +209,6 @@ pub fn dimension<'t, T>(
     };
     let (is_of_member, ends_loops) = (member.is_some(), member.is_none_or(|member| member.ends_loops()));
     let is_element = sizes == indices.len() || sizes > indices.len() && is_accessed_by_callee(tree, used);
-    let is_plain = size.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')'));
+    let is_plain = is_plain_extent(&size);
     (is_element && !is_flat && is_plain).then_some((Dimension { size, ends_loops, is_of_member }, answer))
 }

@@ -52,14 +52,14 @@ impl ForLoop {
 
 /// The extents of the local arrays that a parameter is at all calls of its function, which are all of one type; `None` if it moves, or
 /// if others may call the function.
-pub(super) fn given_extents(tree: &SyntaxTree, base: Node<'_>) -> Option<Rc<[u64]>> {
+pub(super) fn given_extents(tree: &SyntaxTree, base: Node<'_>) -> Option<Rc<[String]>> {
     let function = enclosing_function(base).filter(|_| base.kind() == Kind::Identifier)?;
     let own = tree.declarations(function);
     let own = resolve(&own, tree.slice(base), base.start_byte()).filter(|found| found.is_parameter)?;
     let known = tree.kept(|_| Given::default());
     let found = known.0.borrow().get(&own.range.0).cloned();
     found.unwrap_or_else(|| {
-        let found: Option<Rc<[u64]>> = extents_at_all_calls(tree, function, own).map(Into::into);
+        let found: Option<Rc<[String]>> = extents_at_all_calls(tree, function, own).map(Into::into);
         known.0.borrow_mut().insert(own.range.0, found.clone());
         found
     })
@@ -67,16 +67,23 @@ pub(super) fn given_extents(tree: &SyntaxTree, base: Node<'_>) -> Option<Rc<[u64
 
 /// What parameters are at all calls, by the offsets of their names, as each of their elements asks for it.
 #[derive(Default)]
-struct Given(RefCell<HashMap<usize, Option<Rc<[u64]>>>>);
+struct Given(RefCell<HashMap<usize, Option<Rc<[String]>>>>);
 
-fn extents_at_all_calls(tree: &SyntaxTree, function: Node<'_>, own: &Declaration) -> Option<Vec<u64>> {
+fn extents_at_all_calls(tree: &SyntaxTree, function: Node<'_>, own: &Declaration) -> Option<Vec<String>> {
     if is_template_of_values(tree, function) {
         return None;
     }
     let arguments = arguments_for(tree, function, own)?;
-    let mut extents = arguments.iter().map(|argument| local_extents(tree, *argument, &own.type_text));
-    let first = extents.next()??;
-    extents.all(|extent| extent.as_ref() == Some(&first)).then_some(first)
+    let extents: Vec<Vec<Extent>> =
+        arguments.iter().map(|argument| local_extents(tree, *argument, own)).collect::<Option<_>>()?;
+    let (first, others) = extents.split_first()?;
+    let are_equal = others.iter().all(|it| it.iter().map(|it| it.value).eq(first.iter().map(|it| it.value)));
+    let is_named = |at: usize, extent: &Extent| others.iter().all(|it| it[at].text == extent.text);
+    let text = |(at, extent): (usize, &Extent)| match is_named(at, extent) {
+        true => extent.text.clone(),
+        false => extent.value.to_string(),
+    };
+    are_equal.then(|| first.iter().enumerate().map(text).collect())
 }
 
 /// The arguments for a parameter that is a pointer to elements and never moves, at all calls.
@@ -97,14 +104,26 @@ fn is_handed(name: Node<'_>) -> bool {
     name.parent().is_some_and(|parent| parent.kind() == Kind::ArgumentList)
 }
 
+/// The size of a dimension.
+struct Extent {
+    value: u64,
+    /// As text for the place of a parameter.
+    text: String,
+}
+
 /// The extents of a local array, or of the rows of one, with elements of a parameter's type.
-fn local_extents(tree: &SyntaxTree, argument: Node<'_>, type_text: &str) -> Option<Vec<u64>> {
+fn local_extents(tree: &SyntaxTree, argument: Node<'_>, parameter: &Declaration) -> Option<Vec<Extent>> {
     let sizes = given_sizes(tree, argument)?;
     let base = std::iter::successors(Some(argument), |it| Subscript::of(*it).and_then(Subscript::base)).last()?;
-    let own = variable(tree, base).filter(|own| element(&own.type_text) == element(type_text))?;
+    let own = variable(tree, base).filter(|own| element(&own.type_text) == element(&parameter.type_text))?;
     let is_plain = !own.type_text.contains('*') && own.volatility.is_none();
-    let value = |size: &Node<'_>| u64::try_from(tree.evaluate(tree.slice(*size), size.start_byte())?).ok();
-    sizes.iter().map(value).collect::<Option<_>>().filter(|_| is_plain)
+    let extent = |size: &Node<'_>| {
+        let value = u64::try_from(tree.evaluate(tree.slice(*size), size.start_byte())?).ok()?;
+        let text = tree.spelled(*size, parameter.range.0);
+        let is_same = |text: &String| tree.evaluate(text, parameter.range.0) == i64::try_from(value).ok();
+        Some(Extent { value, text: text.filter(is_same).unwrap_or_else(|| value.to_string()) })
+    };
+    sizes.iter().map(extent).collect::<Option<_>>().filter(|_| is_plain)
 }
 
 /// Whether a function, or a class or function around, is a template of anything but types: the size of one instance would be written

@@ -92,6 +92,18 @@ fn factors(tree: &SyntaxTree, expression: Node<'_>) -> Vec<(i64, String)> {
     products.filter_map(constant).collect()
 }
 
+/// By how much an index is above the induction variable: 1 for `i + 1`.
+pub fn above(tree: &SyntaxTree, index: Node<'_>, counter: &str) -> i64 {
+    let sum = Binary::of(index.without_parentheses()).filter(|it| it.operator() == Some("+"));
+    let added = sum.and_then(|sum| {
+        let (left, right) = (sum.left()?, sum.right()?);
+        let is_counter = |node: Node<'_>| node.kind() == Kind::Identifier && tree.slice(node) == counter;
+        let other = if is_counter(left) { right } else { left };
+        (is_counter(left) != is_counter(right)).then(|| tree.value_of(other))?
+    });
+    added.filter(|added| (1..=MOST_DISTANCE).contains(added)).unwrap_or(0)
+}
+
 const MOST_DISTANCE: i64 = 8;
 
 /// By how much an index is below the induction variable: 0 for `i` and, as an extent may be more than needed, for

@@ -79,7 +79,15 @@ impl ForLoop {
             };
             let least = ending().filter(is_less).min_by_key(|element| (element.value, !is_own(element)));
             let least = least.or(Some(first).filter(|first| first.ends_loops));
-            let guard = least.and_then(|least| Some((self.bounded_by(&least.extent)?, least.is_of_member)));
+            // The last element of `a[i + 1]` is that of the round before the extent.
+            let is_nearest = |it: &&IndexedElement<'_>| {
+                it.above > 0 && least.is_some_and(|least| it.value.is_some() && it.value == least.value)
+            };
+            let above = ending().filter(is_nearest).map(|it| it.above).max().unwrap_or(0);
+            let guard = least.and_then(|least| {
+                let nearer = self.rises().then(|| shortened(&least.extent, above)).and_then(|it| self.bounded_by(&it));
+                Some((nearer.or_else(|| self.bounded_by(&least.extent))?, least.is_of_member))
+            });
             if let Some((guard, is_of_member)) = guard {
                 return Some(guard.over(first.size, is_of_member));
             }
@@ -187,6 +195,12 @@ impl ForLoop {
         jump.into_iter().chain(skip).collect()
     }
 
+    /// Whether the header counts up.
+    fn rises(&self) -> bool {
+        let update = self.node().and_then(|node| node.field(Field::Update));
+        update.and_then(|update| step(self.tree(), update)).is_some_and(|step| step > 0)
+    }
+
     pub(super) fn bounded_by(&self, extent: &str) -> Option<Guard> {
         let (tree, node) = (self.tree(), self.node()?);
         let is_statement = is_in_block(node);
@@ -220,6 +234,18 @@ impl ForLoop {
             [self.unroll(), Some(constant), Some(tree.insertion(body.start_byte(), &format!("if ({guard}) "))?)];
         let extent = value.and_then(|value| u32::try_from(value).ok());
         Some(Guard::new(edits.into_iter().flatten().collect(), extent))
+    }
+}
+
+/// An extent less some rounds.
+fn shortened(extent: &str, rounds: i64) -> String {
+    match extent.parse::<i64>() {
+        _ if rounds == 0 => extent.to_string(),
+        Ok(extent) => (extent - rounds).to_string(),
+        Err(_) => match extent.strip_suffix(&format!(" + {rounds}")) {
+            Some(name) => name.to_string(),
+            None => format!("{extent} - {rounds}"),
+        },
     }
 }
 
