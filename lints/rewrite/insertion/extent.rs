@@ -4,8 +4,12 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Member, Node};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
 
+use crate::rewrite::facts::classes::member_array;
+use crate::rewrite::unroll::parameter::given_extents;
+
 /// The extent of the first dimension of `a` in `a[i]`: of a local array, a reference to an array, a member of the class
-/// around, or a member that only one class has. A pointer does not show it, nor does a parameter `float a[8]`.
+/// around, or a member that only one class has. A pointer does not show it, nor does a parameter `float a[8]`: that has the extent of
+/// the arrays at all calls.
 pub(super) fn extent_of(tree: &SyntaxTree, base: Node<'_>) -> Option<String> {
     let at = base.start_byte();
     let size = match base.kind() {
@@ -15,9 +19,14 @@ pub(super) fn extent_of(tree: &SyntaxTree, base: Node<'_>) -> Option<String> {
                 Some(own) => {
                     let is_fit = own.kind == DeclarationKind::Array || own.is_parameter;
                     let name = tree.root()?.named_descendant_for_byte_range(own.range.0, own.range.1)?;
-                    size_of_declarator(name, own.is_parameter).filter(|_| is_fit && own.volatility.is_none())?
+                    let size = size_of_declarator(name, own.is_parameter);
+                    if size.is_none() && own.is_parameter && own.volatility.is_none() {
+                        let [extent] = &*given_extents(tree, base)? else { return None };
+                        return Some(extent.clone()).filter(|text| is_plain(text));
+                    }
+                    size.filter(|_| is_fit && own.volatility.is_none())?
                 }
-                None => own_member(tree, base)?,
+                None => member_array(tree, base).and_then(|name| size_of_declarator(name, false))?,
             }
         }
         Kind::FieldExpression => only_member(tree, tree.slice(Member::of(base)?.name()?))?,
@@ -28,9 +37,12 @@ pub(super) fn extent_of(tree: &SyntaxTree, base: Node<'_>) -> Option<String> {
         true => tree.settled_value_of(size)?.to_string(),
         false => tree.spelled(size, at)?,
     };
+    is_plain(&text).then_some(text)
+}
+
+fn is_plain(text: &str) -> bool {
     // `Policy::K` is a name of several words.
-    let is_plain = text.replace("::", "").chars().all(|c| c.is_alphanumeric() || "_ *+-()".contains(c));
-    (is_plain && !text.is_empty()).then_some(text)
+    !text.is_empty() && text.replace("::", "").chars().all(|c| c.is_alphanumeric() || "_ *+-()".contains(c))
 }
 
 /// `8` of `a[8]`, and of `(&a)[8]` where it is a parameter.
@@ -42,18 +54,6 @@ fn size_of_declarator(name: Node<'_>, is_parameter: bool) -> Option<Node<'_>> {
     }
     let array = (node.kind() == Kind::ArrayDeclarator && is_reference == is_parameter).then_some(node)?;
     array.field(Field::Size)
-}
-
-/// The member of the class around a method.
-fn own_member<'t>(tree: &SyntaxTree, base: Node<'t>) -> Option<Node<'t>> {
-    let class = enclosing_class(base)?;
-    let members = class.field(Field::Body)?.named_children().filter(|it| it.kind() == Kind::FieldDeclaration);
-    let mut found = members.flat_map(|it| it.fields(Field::Declarator).collect::<Vec<_>>()).filter(|declarator| {
-        let name = declarator.declared_name();
-        name.kind() == Kind::FieldIdentifier && tree.slice(name) == tree.slice(base)
-    });
-    let declarator = found.next().filter(|_| found.next().is_none())?;
-    size_of_declarator(declarator.declared_name(), false)
 }
 
 /// The member array with a name, if the text declares the name once as a member.

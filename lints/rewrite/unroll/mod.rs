@@ -17,7 +17,7 @@ pub(super) mod limit;
 mod linear;
 mod lower;
 mod member;
-mod parameter;
+pub(super) mod parameter;
 mod rise;
 pub(super) mod round;
 pub(super) mod search;

@@ -52,7 +52,7 @@ impl ForLoop {
 
 /// The extents of the local arrays that a parameter is at all calls of its function, which are all of one type; `None` if it moves, or
 /// if others may call the function.
-pub(super) fn given_extents(tree: &SyntaxTree, base: Node<'_>) -> Option<Rc<[String]>> {
+pub(in crate::rewrite) fn given_extents(tree: &SyntaxTree, base: Node<'_>) -> Option<Rc<[String]>> {
     let function = enclosing_function(base).filter(|_| base.kind() == Kind::Identifier)?;
     let own = tree.declarations(function);
     let own = resolve(&own, tree.slice(base), base.start_byte()).filter(|found| found.is_parameter)?;
