@@ -314,6 +314,9 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, copy: &ParameterCopy, copi
         }
         Copied::Inner => format!("take it by `const` reference and declare the kernel parameter {declaration}"),
         Copied::Variable => format!("read {name} instead of the copy, declared {declaration}"),
+        Copied::Itself | Copied::Part if is_read_apart(object) => {
+            format!("declare it {declaration} and measure: reads at indices that differ between threads take turns")
+        }
         Copied::Itself | Copied::Part if copy.may_be_written => {
             format!("declare it {declaration} if nothing writes to it (read in place, no copy)")
         }
