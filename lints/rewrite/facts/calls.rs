@@ -2,6 +2,7 @@
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Member, Node};
+use cuda_syntax::identifiers::occurrences;
 use cuda_syntax::tree::last_name;
 
 use super::called::head_of;
@@ -29,14 +30,45 @@ pub fn all_calls<'t>(tree: &'t SyntaxTree, function: Node<'t>) -> Option<Vec<Cal
 }
 
 fn calls_by_name<'t>(tree: &'t SyntaxTree, name: &str) -> Option<Vec<Call<'t>>> {
-    let names = tree.nodes_of(&[Kind::Identifier, Kind::FieldIdentifier]).filter(|node| tree.slice(*node) == name);
-    let others = names.filter(|node| node.parent().is_none_or(|parent| parent.kind() != Kind::FunctionDeclarator));
-    let call = |used: Node<'t>| {
+    let mut calls = Vec::new();
+    for at in mentions(tree, name)? {
+        if at.parent().is_some_and(|parent| parent.kind() == Kind::FunctionDeclarator) {
+            continue;
+        }
         let is_part = |it: &Node<'t>| matches!(it.kind(), Kind::QualifiedIdentifier | Kind::FieldExpression);
-        let called = used.parent().filter(is_part).unwrap_or(used);
-        called.parent().and_then(Call::of).filter(|call| call.function() == Some(called))
-    };
-    others.map(call).collect()
+        let called = at.parent().filter(is_part).unwrap_or(at);
+        calls.push(called.parent().and_then(Call::of).filter(|call| call.function() == Some(called))?);
+    }
+    Some(calls)
+}
+
+/// The names in the code that are a word; `None` where a macro, or lines that this build does not compile, may have others.
+fn mentions<'t>(tree: &'t SyntaxTree, word: &str) -> Option<Vec<Node<'t>>> {
+    let root = tree.root()?;
+    let mut found = Vec::new();
+    for at in occurrences(tree.text(), word) {
+        let node = root.named_descendant_for_byte_range(at, at + word.len())?;
+        let is_name = matches!(node.kind(), Kind::Identifier | Kind::FieldIdentifier | Kind::TypeIdentifier);
+        match node.kind() {
+            Kind::Comment => {}
+            _ if is_name && tree.slice(node) == word && !tree.differs_in_builds(&node.byte_range()) => found.push(node),
+            _ => return None,
+        }
+    }
+    // Macros of other files, and names that are pasted together, are seen in what was compiled.
+    let compiled = tree.compiled().compiled(tree.text(), 0..tree.text().len())?;
+    let is_comment =
+        |at: usize| root.named_descendant_for_byte_range(at, at + 1).is_some_and(|it| it.kind() == Kind::Comment);
+    let own = occurrences(tree.text(), word).filter(|at| !is_comment(*at)).count();
+    let all = occurrences(&compiled, word).count();
+    let in_comments = occurrences(tree.text(), word).count() - own;
+    (all <= own + in_comments && !pastes(tree)).then_some(found)
+}
+
+/// Whether a macro of the text makes names of parts.
+fn pastes(tree: &SyntaxTree) -> bool {
+    let mut bodies = tree.nodes_of(&[Kind::PreprocArg]);
+    bodies.any(|body| tree.slice(body).contains("##"))
 }
 
 /// The calls that may be of the `operator()` of a class; `None` where code that the text does not show may call it.

@@ -4,13 +4,15 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node};
 
 use super::sites::functions_named;
+use super::variables::variable;
 
 /// The two arguments that a call exchanges.
 pub fn exchanged<'t>(tree: &'t SyntaxTree, call: Call<'t>) -> Option<[Node<'t>; 2]> {
     let called = call.function()?;
     let is_swap = match tree.slice(called) {
         "std::swap" | "::std::swap" | "cuda::std::swap" | "thrust::swap" => !tree.is_declared_beside("swap"),
-        word if called.kind() == Kind::Identifier => is_exchange(tree, word),
+        // A lambda of that name hides the function.
+        word if called.kind() == Kind::Identifier => variable(tree, called).is_none() && is_exchange(tree, word),
         _ => false,
     };
     let arguments: Vec<Node<'t>> = call.arguments().collect();
@@ -41,7 +43,13 @@ fn is_exchange(tree: &SyntaxTree, name: &str) -> bool {
         let [kept, one, two] = body.as_slice() else { return None };
         let holder = kept.field(Field::Declarator)?;
         let held = tree.slice(holder.declared_name());
-        let is_kept = kept.kind() == Kind::Declaration
+        // A narrower variable would keep a part of the value.
+        let type_of = |node: &Node<'_>| node.field(Field::Type).map(|it| tree.slice(it));
+        let type_text = type_of(kept)?;
+        let are_of_type = parameters.iter().all(|it| type_of(it) == Some(type_text))
+            || type_text == "auto" && type_of(&parameters[0]) == type_of(&parameters[1]);
+        let is_kept = are_of_type
+            && kept.kind() == Kind::Declaration
             && holder.kind() == Kind::InitDeclarator
             && holder.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier)
             && holder.field(Field::Value).is_some_and(|it| tree.slice(it) == *a);

@@ -143,7 +143,13 @@ mod tests {
         ] {
             assert_eq!(edited("c", Form::Branch, body), None, "{body}");
         }
-        let other = "__device__ void swap_(int& a, int& b) { int t = a; a = b; b = t + 1; }\n";
-        assert_eq!(edited_before(other, "c", "    swap_(c[n], c[n + 1]);"), None);
+        for other in [
+            "__device__ void swap_(int& a, int& b) { int t = a; a = b; b = t + 1; }\n",
+            "__device__ void swap_(int& a, int& b) { char t = a; a = b; b = t; }\n",
+        ] {
+            assert_eq!(edited_before(other, "c", "    swap_(c[n], c[n + 1]);"), None, "{other}");
+        }
+        let hidden = "    auto swap_ = [](int& a, int& b) { b = a; };\n    swap_(c[n], c[n + 1]);";
+        assert_eq!(edited_before(SWAP, "c", hidden), None);
     }
 }

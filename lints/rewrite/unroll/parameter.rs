@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Field, Kind, Node, Subscript};
+use cuda_syntax::ast::{Field, Kind, Member, Node, Subscript};
 use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, resolve, role};
 use cuda_syntax::types;
@@ -152,7 +152,13 @@ fn is_given(tree: &SyntaxTree, function: Node<'_>, base: Node<'_>, array: &str, 
         let arguments: Vec<Node<'_>> =
             all_calls(tree, function)?.iter().map(|call| call.arguments().nth(position)).collect::<Option<_>>()?;
         let is_alike = |argument: &Node<'_>| tree.slice(*argument) == array || is_local_row(tree, *argument, type_text);
-        let is_given = arguments.iter().any(|argument| tree.slice(*argument) == array)
+        // An argument of that name may be a parameter of a function that hands it on.
+        let is_own = |argument: &Node<'_>| {
+            let root = std::iter::successors(Some(*argument), |it| Member::of(*it).and_then(Member::object)).last();
+            let own = root.and_then(|root| variable(tree, root));
+            own.is_some_and(|own| own.kind.has_parts() && !own.is_parameter)
+        };
+        let is_given = arguments.iter().any(|argument| tree.slice(*argument) == array && is_own(argument))
             && (arguments.len() == 1 || arguments.iter().all(|it| is_local_row(tree, *it, type_text)))
             && arguments.iter().all(is_alike);
         Some(is_kept && is_row && element(&own.type_text) == element(type_text) && is_given)
@@ -215,7 +221,7 @@ mod tests {
         };
         let body = "for (int i = 0; i < n; ++i) { p[i] = q[i] + HERE; }";
         let expected = "#pragma unroll for (int i = 0; i < 4; ++i) if (i < n) { p[i] = q[i] + HERE; }";
-        assert_eq!(edited(body, "f(a, b, 3);").as_deref(), Some(expected));
+        assert_eq!(edited(body, "float a[4]; f(a, b, 3);").as_deref(), Some(expected));
         // Other arrays of the same extent.
         let calls = "constexpr int W = 4; float a[4], b[4], c[W]; f(a, b, 3); f(c, a, 2);";
         assert_eq!(edited(body, calls).as_deref(), Some(expected));

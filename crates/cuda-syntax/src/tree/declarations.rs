@@ -17,6 +17,8 @@ use crate::types;
 pub(super) const POINTER_BYTES: u64 = 8;
 
 /// Elements of what functions give, `f(&x)[1]`, that are told from references to arrays in a function.
+/// Declarators around the names of a structured binding.
+const MOST_LAYERS: usize = 6;
 const MOST_CALLS: usize = 64;
 
 /// The kind of a variable, as far as it decides whether registers can hold the variable.
@@ -171,6 +173,7 @@ impl SyntaxTree {
                 | Kind::OptionalParameterDeclaration
                 | Kind::VariadicParameterDeclaration
                 | Kind::ForRangeLoop => self.declared(node, function, with_sizes, &mut declarations),
+                Kind::LambdaExpression => self.captured(node, &mut declarations),
                 Kind::CallExpression => {
                     let found = self.declared_like_a_call(node, function, &declarations);
                     found.into_iter().for_each(|declaration| declarations.push(declaration));
@@ -243,6 +246,7 @@ impl SyntaxTree {
         let is_volatile = self.has_volatile(node);
         let is_parameter = node.is_parameter();
         for declarator in node.fields(Field::Declarator) {
+            self.bound(declarator, scope, declarations);
             let right = node.field(Field::Right).filter(|_| node.kind() == Kind::ForRangeLoop);
             if declarator.kind() == Kind::FunctionDeclarator && !self.is_construction(declarator, declarations) {
                 continue;
@@ -250,6 +254,43 @@ impl SyntaxTree {
             let declaration = self.declarator(declarator, type_node, scope, right, is_parameter, with_sizes);
             if let Some(declaration) = declaration {
                 declarations.push(self.qualified(declaration, declarator, is_volatile));
+            }
+        }
+    }
+
+    /// The names of `auto [first, second] = pair;`, which may be references to anything.
+    fn bound(&self, declarator: Node<'_>, scope: (usize, usize), declarations: &mut Declarations) {
+        let is_list = |it: &Node<'_>| self.slice(*it).starts_with('[') && self.slice(*it).ends_with(']');
+        let list = declarator.descendants().take(MOST_LAYERS).find(is_list);
+        // An initializer, or an extent, is no part of the names.
+        let before = list.and_then(|list| self.text().get(declarator.start_byte()..list.start_byte()));
+        let first = list.filter(|_| before.is_some_and(|before| before.trim_matches(['&', ' ']).is_empty()));
+        for name in first.into_iter().flat_map(Node::named_children).filter(|it| it.kind() == Kind::Identifier) {
+            declarations.push(Declaration {
+                kind: DeclarationKind::Alias,
+                type_text: "*".to_string(),
+                scope: (name.start_byte(), scope.1),
+                ..Declaration::hidden(self.slice(name), name.byte_range())
+            });
+        }
+    }
+
+    /// The names that a lambda gives to what it captures: `[a = in, &b = other]`.
+    fn captured(&self, lambda: Node<'_>, declarations: &mut Declarations) {
+        let Some(list) = lambda.named_children().next().filter(|it| self.slice(*it).starts_with('[')) else { return };
+        let start = list.start_byte();
+        for (at, _) in self.slice(list).match_indices('=') {
+            let before = self.slice(list)[..at].trim_end();
+            let name = before.trim_end_matches(is_identifier_character).len();
+            let is_named = before[..name].trim_end().ends_with(['[', ',', '&', '.']) && name < before.len();
+            if is_named {
+                let range = start + name..start + before.len();
+                declarations.push(Declaration {
+                    kind: DeclarationKind::Alias,
+                    type_text: "*".to_string(),
+                    scope: (range.start, lambda.end_byte()),
+                    ..Declaration::hidden(&before[name..], range.clone())
+                });
             }
         }
     }
@@ -455,6 +496,28 @@ mod tests {
         let function = tree.node_at(text.find("out[n] = a").unwrap()).and_then(enclosing_function).unwrap();
         let names: Vec<String> = tree.declarations(function).iter().map(|one| one.name.clone()).collect();
         assert_eq!(names, ["out", "n", "a"]);
+    }
+
+    #[test]
+    fn captures_and_bindings_are_declared() {
+        let text = "void k(int *in, int n) {\n  int a[4], b = 1;\n  auto f = [n, a = in, &c = b](int d) { return a[d] + c; };\n\
+                    {\n auto [a, e] = pair(in); const auto& [g, h](in); n = a; }\n  auto i = [=] { return b == 1; };\n  n = a[0];\n}\n";
+        let tree = SyntaxTree::example("a.cu", text);
+        let function = tree.node_at(text.find("n = a[0]").unwrap()).and_then(enclosing_function).unwrap();
+        let all = tree.declarations(function);
+        let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["in", "n", "a", "b", "f", "a", "c", "d", "a", "e", "g", "h", "i"]);
+        let declared = |at: &str| {
+            let at = text.find(at).unwrap();
+            resolve(&all, "a", at + at_of_a(text, at)).map(|found| found.kind)
+        };
+        assert_eq!(declared("a[d]"), Some(DeclarationKind::Alias));
+        assert_eq!(declared("n = a;"), Some(DeclarationKind::Alias));
+        assert_eq!(declared("n = a[0]"), Some(DeclarationKind::Array));
+    }
+
+    fn at_of_a(text: &str, at: usize) -> usize {
+        text[at..].find('a').unwrap()
     }
 
     #[test]
