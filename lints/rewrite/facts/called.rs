@@ -9,6 +9,7 @@ use cuda_syntax::tree::{DeclarationKind, last_name};
 use super::classes::class_around;
 use super::getter::class_named;
 use super::number::is_number_type;
+use super::purity::is_object;
 use super::sites::functions_named;
 use super::variables::variable;
 
@@ -87,7 +88,8 @@ impl<'t> Called<'t> {
         let name = tree.slice(function);
         let definitions = functions_named(tree, name);
         let [only] = definitions.as_slice() else { return None };
-        let is_fit = !tree.is_declared_beside(name) && class_around(*only).is_none();
+        let is_fit =
+            !tree.is_declared_beside(name) && class_around(*only).is_none() && !is_object(tree, function, name);
         is_fit.then(|| Self::of_definition(tree, *only, None))?
     }
 

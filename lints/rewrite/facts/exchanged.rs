@@ -3,6 +3,7 @@
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node};
 
+use super::purity::is_object;
 use super::sites::functions_named;
 use super::variables::variable;
 
@@ -11,8 +12,10 @@ pub fn exchanged<'t>(tree: &'t SyntaxTree, call: Call<'t>) -> Option<[Node<'t>; 
     let called = call.function()?;
     let is_swap = match tree.slice(called) {
         "std::swap" | "::std::swap" | "cuda::std::swap" | "thrust::swap" => !tree.is_declared_beside("swap"),
-        // A lambda of that name hides the function.
-        word if called.kind() == Kind::Identifier => variable(tree, called).is_none() && is_exchange(tree, word),
+        // A lambda or a pointer of that name hides the function.
+        word if called.kind() == Kind::Identifier => {
+            variable(tree, called).is_none() && !is_object(tree, called, word) && is_exchange(tree, word)
+        }
         _ => false,
     };
     let arguments: Vec<Node<'t>> = call.arguments().collect();

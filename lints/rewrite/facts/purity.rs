@@ -159,7 +159,7 @@ fn is_pure_function(tree: &SyntaxTree, called: Node<'_>) -> bool {
 }
 
 /// Whether the text declares an object with the name of a function, as a lambda, a pointer or a parameter, which a call may mean.
-fn is_object(tree: &SyntaxTree, called: Node<'_>, name: &str) -> bool {
+pub fn is_object(tree: &SyntaxTree, called: Node<'_>, name: &str) -> bool {
     let Some(root) = tree.root() else { return true };
     let is_in_class = || {
         let is_class =

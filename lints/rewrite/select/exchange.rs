@@ -27,7 +27,14 @@ impl<'h> Writer<'h> {
         let type_text = first.type_text.clone().filter(|text| is_value_type(tree, text))?;
         let are_alike =
             uses.iter().all(|found| found.type_text.as_ref() == Some(&type_text) && found.dimensions.len() == 1);
-        let is_plain = tree.compiled().is_verbatim(&call.byte_range()) && !has_comment(first.statement, uses);
+        // `swap(x, a[x])` would ask for the new `x`.
+        let is_index = |side: &Node<'h>| {
+            let names = || uses.iter().flat_map(|found| &found.dimensions).flat_map(|it| tree.identifiers(it.index));
+            side.kind() == Kind::Identifier && names().any(|name| tree.slice(name) == tree.slice(*side))
+        };
+        let is_plain = !sides.iter().any(is_index)
+            && tree.compiled().is_verbatim(&call.byte_range())
+            && !has_comment(first.statement, uses);
         if !(are_all && are_fit && are_alike && is_plain) {
             return None;
         }
@@ -136,6 +143,7 @@ mod tests {
             "    swap_(c[n], c[n + 1]);",
             "    std::swap(c[p[0]], c[n]);",
             "    std::swap(c[n++], c[n]);",
+            "    std::swap(n, c[n]);",
             "    std::swap(c[n], p[n]);",
             "    std::swap(c[c[n]], c[n]);",
             "    std::swap(c[n], /* both */ c[n + 1]);",

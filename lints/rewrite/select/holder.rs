@@ -89,6 +89,11 @@ impl Holder {
             && self.function == other.function
     }
 
+    /// Whether it is the variable itself. A member or a parameter may be that of an object of all threads, at another call.
+    pub fn is_own(&self) -> bool {
+        !self.is_member && !self.declaration.is_parameter
+    }
+
     /// Whether the extent is known: for the variable itself, or a reference to an array with its extent. A pointer does
     /// not show it.
     fn is_bounded(&self) -> bool {

@@ -22,6 +22,9 @@ impl<'h> Writer<'h> {
         if !is_fit || has_comment(found.statement, std::slice::from_ref(found)) {
             return None;
         }
+        if self.form == Form::Select && !self.holder.is_own() {
+            return None;
+        }
         // Only of a number, `++` adds 1.
         let type_text = found.type_text.clone().filter(|text| is_value_type(tree, text))?;
         let mut lines = Lines::new();

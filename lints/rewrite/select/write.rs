@@ -50,6 +50,8 @@ impl Writer<'_> {
             (Form::Branch, Some(value)) => format!("if ({condition}) {element} {operator} {value};"),
             (Form::Branch, None) if node.child(0)?.is_named() => format!("if ({condition}) {element}{operator};"),
             (Form::Branch, None) => format!("if ({condition}) {operator}{element};"),
+            // What others hold at the same time, they may write.
+            (Form::Select, _) if !self.holder.is_own() => return None,
             (Form::Select, value) => {
                 // Only with equal types on both sides, the value needs no conversion; and only of a number, `+=` is `+`.
                 let type_text = found.type_text.as_ref().filter(|text| is_value_type(self.tree, text))?;
