@@ -20,11 +20,16 @@ pub(in crate::rewrite) fn has_entries(body: Node<'_>) -> bool {
     let is_outside = |node: &Node<'_>| !body.byte_range().contains(&node.start_byte());
     let jumps = enclosing_function(body)
         .is_none_or(|function| function.descendants().any(|it| it.kind() == Kind::GotoStatement && is_outside(&it)));
-    let is_entry = |node: Node<'_>| {
-        let mut around = node.ancestors().take_while(|it| *it != body);
-        node.kind() == Kind::CaseStatement && !around.any(|it| it.kind() == Kind::SwitchStatement)
-    };
-    jumps || body.descendants().any(is_entry)
+    jumps || has_labels(body)
+}
+
+/// Whether a statement is, or has in it, a label of a `switch` around.
+pub(super) fn has_labels(statement: Node<'_>) -> bool {
+    statement.descendants().any(|node| {
+        let mut around = node.ancestors().take_while(|it| *it != statement);
+        let is_whole = statement.kind() == Kind::SwitchStatement;
+        node.kind() == Kind::CaseStatement && !is_whole && !around.any(|it| it.kind() == Kind::SwitchStatement)
+    })
 }
 
 /// A statement without effects except ending the iteration: `if (x > y) break;`, `const float v = in[i];`.

@@ -6,7 +6,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Assignment, Binary, Call, Conditional, Field, Kind, Member, Node};
 use cuda_syntax::tree::{Declaration, DeclarationKind, access_path, enclosing_function, resolve, role};
 
-use super::body::{condition_of, only_child};
+use super::body::{condition_of, has_labels, only_child};
 use super::extent::certain_extent;
 use super::header::step;
 use super::linear::Linear;
@@ -176,11 +176,10 @@ impl<'t> Quantity<'t> {
             is_entered = node.kind() == Kind::CaseStatement || is_entered && node.kind() != Kind::SwitchStatement;
             if !is_entered {
                 let is_in_block = node.parent().is_some_and(|parent| parent.kind() == Kind::CompoundStatement);
-                // The grammar may end the statements of a label early.
-                let is_label = |it: &Node<'_>| it.kind() == Kind::CaseStatement;
+                // A label may stand in a statement before, and the grammar may end the statements of a label early.
                 let before = std::iter::successors(node.prev_named_sibling(), |it| it.prev_named_sibling());
-                is_entered |= is_in_block && before.clone().any(|it| is_label(&it));
-                let before = before.take_while(|it| !is_label(it));
+                is_entered |= is_in_block && before.clone().any(has_labels);
+                let before = before.take_while(|it| !has_labels(*it));
                 let facts = before.filter(|_| is_in_block).filter_map(|statement| self.after(statement, steps));
                 let branch = Some(node).filter(|it| it.kind() == Kind::IfStatement);
                 // A loop around goes as far, whatever it does in this round.
