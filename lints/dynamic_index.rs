@@ -41,7 +41,9 @@
 //!
 //! If all accesses with a computed index can be edited, the edit selects the element. Index and value are evaluated
 //! once, and only if nothing in the statement can change them before. The edit may still be wrong if something not
-//! visible in the source depends on the order. An index outside the array was undefined; now nothing is written.
+//! visible in the source depends on the order. An index outside the array was undefined; now nothing is written. Of a flat
+//! array, a row is selected only if the column stays within it. In a method, or in a helper that gets a reference, nothing but the chosen element is
+//! written: the object may be one that other threads share. A call counts as an exchange only if the text shows that it is one.
 //!
 //! A loop that moves elements up until a comparison ends it, and stores behind, becomes a loop over all elements. It
 //! evaluates comparisons, moves and stores as often as before and in the same order. It differs only if the loop began

@@ -39,7 +39,10 @@
 //! multiples of the counter counts as a bound if the sum rises and cannot overflow. Where the counter is used behind the
 //! loop, where the bound changes in it, or where the body counts, the extent is a second condition. Where the start is
 //! no constant, but the index of the first round is, a second counter has that condition. A loop that counts down to a run-time
-//! bound goes down to the first element. A member's extent bounds a loop only if a member of another size or kind follows, or none, and it
+//! bound goes down to the first element. A function that is called in the loop counts as an access only if each of its
+//! calls certainly reaches one, at an index made of its arguments. A loop of a helper is bounded by its parameter only if the text has all calls of the
+//! helper, none of them made by a macro or in another build, and each gives a local array of one size. A loop along a flat array ends with a row if no
+//! larger bound can be there. A member's extent bounds a loop only if a member of another size or kind follows, or none, and it
 //! has several elements: code may go on from one member in the next. A flag replaces `break`
 //! where that is the last statement of its round, and the counter is used in the loop alone. `memcpy` and `memset` of a run-time length
 //! become guarded loops only if the other side has elements of the same type. If unrolling does not help, a kernel's

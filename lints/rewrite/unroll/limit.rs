@@ -394,6 +394,20 @@ mod tests {
     }
 
     #[test]
+    fn a_label_is_jumped_to() {
+        let loops = "for (int i = 0; i < n; ++i) b[i] = 0;";
+        let then = "for (int j = 0; j < n /* HERE */; ++j) in[j] = 1;";
+        assert_eq!(most_at("", &format!("{loops} switch (m) {{ case 0: {then} }}")), Some(6));
+        for body in [
+            format!("switch (m) {{ case 0: {loops} case 1: {then} }}"),
+            format!("switch (m) {{ case 0: {loops}\n#pragma unroll 1\n{loops} default:\n#pragma unroll 1\n{then} }}"),
+            format!("switch (m) {{ case 0: {loops} if (m) {{ case 1: in[0] = 9; }} {then} }}"),
+        ] {
+            assert_eq!(most_at("", &body), None, "{body}");
+        }
+    }
+
+    #[test]
     fn a_parameter_is_what_it_is_at_all_calls() {
         let most = |calls: &str, body: &str| {
             let text = format!(

@@ -257,9 +257,9 @@ impl Types {
         if behind.contains('[') || head.contains(['*', '(']) {
             return Vec::new();
         }
-        let mut found = Vec::new();
+        let mut found = Members { all: Vec::new(), visits: 0 };
         self.collect(&self.plain_name(head), "", 0, 0, &mut found);
-        found
+        found.all
     }
 
     fn plain_name(&self, head: &str) -> String {
@@ -271,9 +271,14 @@ impl Types {
         name
     }
 
-    fn collect(&self, structure: &str, path: &str, offset: u64, depth: usize, found: &mut Vec<FrontEndMember>) {
+    fn collect(&self, structure: &str, path: &str, offset: u64, depth: usize, found: &mut Members) {
         let Some((_, fields)) = self.structures.get(structure).filter(|_| depth < MAX_DEPTH) else { return };
         let is_unnamed = |field: &Field| field.head.starts_with(UNNAMED);
+        // In a damaged text structures may contain themselves, several times each.
+        found.visits += 1;
+        if found.visits > MOST_STRUCTURES {
+            return;
+        }
         for field in fields.iter().filter(|field| !field.name.is_empty() || is_unnamed(field)) {
             let offset = offset + field.offset;
             // A base class and an anonymous union are members without a name of their own.
@@ -285,7 +290,7 @@ impl Types {
             };
             if !is_base && !field.name.starts_with("__nv_no_debug") {
                 let type_text = self.declared(&field.head, &field.behind).text;
-                found.push(FrontEndMember { path: inner.clone(), offset, bytes: field.bytes, type_text });
+                found.all.push(FrontEndMember { path: inner.clone(), offset, bytes: field.bytes, type_text });
             }
             if field.behind.is_empty() {
                 self.collect(&self.plain_name(&field.head), &inner, offset, depth + 1, found);
@@ -293,6 +298,15 @@ impl Types {
         }
     }
 }
+
+/// The members that are collected of a variable, and how many structures were looked into for them.
+struct Members {
+    all: Vec<FrontEndMember>,
+    visits: usize,
+}
+
+/// Limit on the structures in a variable that are looked into.
+const MOST_STRUCTURES: usize = 1024;
 
 /// `Ring<float, 32>` for `_Z4RingIfLi32EE`; a name that is not mangled is kept. A type of a function's own has the name that the
 /// function calls it by.
