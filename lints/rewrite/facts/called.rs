@@ -4,13 +4,14 @@ use std::collections::HashMap;
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Member, Node};
-use cuda_syntax::tree::{DeclarationKind, last_name};
+use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_name};
 
+use super::calls::all_calls;
 use super::classes::class_around;
 use super::getter::class_named;
 use super::number::is_number_type;
 use super::purity::is_object;
-use super::sites::functions_named;
+use super::sites::{functions_named, head_of};
 use super::variables::variable;
 
 /// A function, a method or a lambda with a body in the text.
@@ -111,8 +112,7 @@ impl<'t> Called<'t> {
     /// `m(i, j)` of an object whose class has one `operator()`, or two that differ by `const`.
     fn of_object(tree: &'t SyntaxTree, object: Node<'t>) -> Option<Self> {
         let own = variable(tree, object)?;
-        let type_text = own.type_text.trim_start_matches("const ").trim_end_matches(['&', ' ']);
-        let class = class_named(tree, type_text.split('<').next()?)?;
+        let class = class_of(tree, &own).or_else(|| class_at_all_calls(tree, object, &own))?;
         let body = class.field(Field::Body)?;
         let is_call = |head: Node<'_>| {
             let name = head.field(Field::Declarator).map_or("", |it| tree.slice(it));
@@ -178,13 +178,27 @@ impl<'t> Called<'t> {
     }
 }
 
-/// The declarator with the name and the parameters of a function.
-pub fn head_of(declarator: Node<'_>) -> Option<Node<'_>> {
-    let mut head = declarator;
-    while head.kind() != Kind::FunctionDeclarator {
-        head = head.field(Field::Declarator).or_else(|| head.named_child(0))?;
-    }
-    Some(head)
+/// The class of a variable, by the name of its type.
+fn class_of<'t>(tree: &'t SyntaxTree, own: &Declaration) -> Option<Node<'t>> {
+    let type_text = own.type_text.trim_start_matches("const ").trim_end_matches(['&', ' ']);
+    class_named(tree, type_text.split('<').next()?)
+}
+
+/// The class that a template's parameter is of at all calls: `const F &f` for `heun(chain, y)`.
+fn class_at_all_calls<'t>(tree: &'t SyntaxTree, object: Node<'t>, own: &Declaration) -> Option<Node<'t>> {
+    let type_text = own.type_text.trim_start_matches("const ").trim_end_matches(['&', ' ']);
+    let function = enclosing_function(object)?;
+    let is_open = own.is_parameter && tree.is_template_parameter(type_text, object.start_byte());
+    let list = head_of(function.field(Field::Declarator)?)?.field(Field::Parameters)?;
+    let position = list.parts().position(|it| it.byte_range().contains(&own.range.0))?;
+    let calls = is_open.then(|| all_calls(tree, function))??;
+    let given = |call: &Call<'t>| {
+        let argument = call.arguments().nth(position).filter(|it| it.kind() == Kind::Identifier)?;
+        class_of(tree, &variable(tree, argument)?)
+    };
+    let classes: Vec<Node<'t>> = calls.iter().map(given).collect::<Option<_>>()?;
+    let (first, others) = classes.split_first()?;
+    others.iter().all(|it| it == first).then_some(*first)
 }
 
 /// How many declarators of functions a text has for each name.

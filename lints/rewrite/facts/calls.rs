@@ -5,10 +5,9 @@ use cuda_syntax::ast::{Call, Field, Kind, Member, Node};
 use cuda_syntax::identifiers::occurrences;
 use cuda_syntax::tree::last_name;
 
-use super::called::head_of;
 use super::classes::class_around;
 use super::purity::is_pure_call;
-use super::sites::functions_named;
+use super::sites::{functions_named, head_of};
 use super::variables::variable;
 
 /// The calls of a function or a method that the text mentions only in its definition, its declarations and calls. A function in a
@@ -35,7 +34,9 @@ fn calls_by_name<'t>(tree: &'t SyntaxTree, name: &str) -> Option<Vec<Call<'t>>> 
         if at.parent().is_some_and(|parent| parent.kind() == Kind::FunctionDeclarator) {
             continue;
         }
-        let is_part = |it: &Node<'t>| matches!(it.kind(), Kind::QualifiedIdentifier | Kind::FieldExpression);
+        let is_part = |it: &Node<'t>| {
+            matches!(it.kind(), Kind::QualifiedIdentifier | Kind::FieldExpression | Kind::TemplateFunction)
+        };
         let called = at.parent().filter(is_part).unwrap_or(at);
         calls.push(called.parent().and_then(Call::of).filter(|call| call.function() == Some(called))?);
     }

@@ -129,6 +129,15 @@ pub fn functions_named<'v>(tree: &'v SyntaxTree, name: &str) -> Vec<Node<'v>> {
     known.0.get(name).into_iter().flatten().filter_map(|id| tree.node(*id)).collect()
 }
 
+/// The declarator with the name and the parameters of a function.
+pub fn head_of(declarator: Node<'_>) -> Option<Node<'_>> {
+    let mut head = declarator;
+    while head.kind() != Kind::FunctionDeclarator {
+        head = head.field(Field::Declarator).or_else(|| head.named_child(0))?;
+    }
+    Some(head)
+}
+
 /// The definitions and declarations of all functions of a text, by name, as the numbers of their nodes.
 struct Functions(HashMap<String, Vec<usize>>);
 

@@ -80,6 +80,18 @@ impl ForLoop {
         (!enclosing.is_empty()).then_some(enclosing)
     }
 
+    /// Whether the header names its counter, constants and parameters of templates alone: each instance has its trip count.
+    pub(super) fn has_fixed_bounds(&self) -> bool {
+        let Some(node) = self.node() else { return false };
+        let is_fixed = |name: Node<'_>| {
+            let word = self.tree.slice(name);
+            word == self.counter || self.tree.is_fixed(word, name.start_byte())
+        };
+        let parts = [node.field(Field::Initializer), node.field(Field::Condition), node.field(Field::Update)];
+        let mut names = parts.into_iter().flatten().flat_map(|part| self.tree.identifiers(part));
+        !self.is_stepped && node.kind() == Kind::ForStatement && names.all(is_fixed)
+    }
+
     /// The loops around, the innermost first.
     pub(super) fn around(&self) -> Vec<ForLoop> {
         for_loops(&self.tree, self.start).into_iter().filter(|outer| !outer.is_same(self)).collect()

@@ -7,8 +7,8 @@ use cuda_syntax::tree::{access_path, role};
 
 use super::body::{exits, is_unconditional};
 use crate::rewrite::facts::accessed::is_accessed;
-use crate::rewrite::facts::sites::functions_named;
-use crate::rewrite::facts::variables::{uses_of, variable};
+use crate::rewrite::facts::called::called;
+use crate::rewrite::facts::variables::uses_of;
 
 /// Whether an element, or a row, is an argument for a function of the text that accesses in any case what it gets.
 pub(super) fn is_accessed_by_callee(tree: &SyntaxTree, element: Node<'_>) -> bool {
@@ -21,17 +21,10 @@ fn accessed(tree: &SyntaxTree, element: Node<'_>) -> Option<bool> {
     let argument = if is_address { parent } else { element };
     let list = argument.parent().filter(|it| it.kind() == Kind::ArgumentList)?;
     let call = Call::of(list.parent()?)?;
-    let called = call.function().filter(|called| called.kind() == Kind::Identifier)?;
-    let name = tree.slice(called);
-    let is_named = variable(tree, called).is_none()
-        && !tree.is_declared_beside(name)
-        && tree.compiled().is_verbatim(&call.node().byte_range());
-    let definitions = functions_named(tree, name);
-    let [definition] = definitions.as_slice() else { return None };
-    let body = definition.field(Field::Body).filter(|_| is_named)?;
+    let function = called(tree, call)?;
+    let body = function.body;
     let position = call.arguments().position(|it| it == argument)?;
-    let parameters = definition.descendants().find(|it| it.kind() == Kind::ParameterList)?;
-    let parameter = parameters.parts().nth(position).filter(|it| it.kind() == Kind::ParameterDeclaration)?;
+    let parameter = function.parameters().nth(position).filter(|it| it.kind() == Kind::ParameterDeclaration)?;
     let declarator = parameter.field(Field::Declarator)?;
     let is_reference = match declarator.kind() {
         Kind::ReferenceDeclarator => true,
@@ -40,11 +33,7 @@ fn accessed(tree: &SyntaxTree, element: Node<'_>) -> Option<bool> {
     };
     let own = declarator.named_children().find(|it| it.kind() == Kind::Identifier)?;
     let is_direct = !tree.slice(declarator).contains("&&");
-    let is_fit = is_direct
-        && !(is_reference && is_address)
-        && tree.is_plain(body)
-        && definition.enclosing(Kind::FieldDeclarationList).is_none()
-        && tree.compiled().is_verbatim(&parameter.byte_range());
+    let is_fit = is_direct && !(is_reference && is_address) && tree.compiled().is_verbatim(&parameter.byte_range());
     let uses = uses_of(tree, own).filter(|_| is_fit)?;
     // A pointer that is moved leads elsewhere.
     let is_moved = |used: &Node<'_>| !is_reference && access_path(*used) == *used && role(*used).1 && !is_handed(*used);

@@ -10,10 +10,10 @@ use super::body::{condition_of, has_labels, only_child};
 use super::extent::certain_extent;
 use super::header::step;
 use super::linear::Linear;
-use crate::rewrite::facts::called::head_of;
 use crate::rewrite::facts::calls::all_calls;
 use crate::rewrite::facts::integers::{is_int, plain_words};
 use crate::rewrite::facts::purity::{is_pure, is_pure_call};
+use crate::rewrite::facts::sites::head_of;
 use crate::rewrite::facts::steady::is_reachable;
 use crate::rewrite::facts::unseen::{is_given_by_value, may_be_reference};
 

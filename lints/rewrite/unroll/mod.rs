@@ -161,8 +161,12 @@ impl Unrolled {
         let is_inner = |found: &ForLoop| inner.iter().any(|(known, _)| known.is_same(found));
         let has_run_time = bounds == Bounds::Doubted
             || accesses.iter().any(|it| it.address == Address::Induction(TripCount::RunTime) || is_walk(it));
-        let is_known =
-            |found: &ForLoop| found.rounds.is_some() || (!has_run_time && !found.is_stepped) || is_inner(found);
+        let is_known = |found: &ForLoop| {
+            found.rounds.is_some()
+                || found.has_fixed_bounds()
+                || (!has_run_time && !found.is_stepped)
+                || is_inner(found)
+        };
         let outer: Vec<ForLoop> = inner.iter().flat_map(|(_, outer)| outer.clone()).collect();
         for found in outer {
             if !loops.iter().any(|known| known.is_same(&found)) {

@@ -14,8 +14,8 @@ use lmem_frame::Access;
 use super::for_loop::ForLoop;
 use super::guard::Guard;
 use super::sizes::given_sizes;
-use crate::rewrite::facts::called::head_of;
 use crate::rewrite::facts::calls::all_calls;
+use crate::rewrite::facts::sites::head_of;
 use crate::rewrite::facts::variables::variable;
 
 impl ForLoop {

@@ -195,10 +195,10 @@ impl ForLoop {
         jump.into_iter().chain(skip).collect()
     }
 
-    /// Whether the header counts up.
+    /// Whether the header counts up by one.
     fn rises(&self) -> bool {
         let update = self.node().and_then(|node| node.field(Field::Update));
-        update.and_then(|update| step(self.tree(), update)).is_some_and(|step| step > 0)
+        update.and_then(|update| step(self.tree(), update)) == Some(1)
     }
 
     pub(super) fn bounded_by(&self, extent: &str) -> Option<Guard> {
