@@ -180,13 +180,13 @@ impl<'t> Called<'t> {
 
 /// The class of a variable, by the name of its type.
 fn class_of<'t>(tree: &'t SyntaxTree, own: &Declaration) -> Option<Node<'t>> {
-    let type_text = own.type_text.trim_start_matches("const ").trim_end_matches(['&', ' ']);
+    let type_text = own.type_text.trim_start_matches("const ").trim_end_matches(['&', '*', ' ']);
     class_named(tree, type_text.split('<').next()?)
 }
 
 /// The class that a template's parameter is of at all calls: `const F &f` for `heun(chain, y)`.
 fn class_at_all_calls<'t>(tree: &'t SyntaxTree, object: Node<'t>, own: &Declaration) -> Option<Node<'t>> {
-    let type_text = own.type_text.trim_start_matches("const ").trim_end_matches(['&', ' ']);
+    let type_text = own.type_text.trim_start_matches("const ").trim_end_matches(['&', '*', ' ']);
     let function = enclosing_function(object)?;
     let is_open = own.is_parameter && tree.is_template_parameter(type_text, object.start_byte());
     let list = head_of(function.field(Field::Declarator)?)?.field(Field::Parameters)?;
