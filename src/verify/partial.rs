@@ -45,15 +45,16 @@ fn left(proof: &Verification) -> u64 {
     proof.kernels.iter().map(|kernel| kernel.after.usage.stack_frame + kernel.after.usage.spilled()).sum()
 }
 
-/// Whether less is gone from a kernel's frame than the finding's variable takes.
+/// Whether less is gone from a kernel's frame than half of what the finding's variable takes. Spills come and go for other reasons.
 fn is_partial(diagnostic: &Diagnostic, proof: &Verification) -> bool {
     let Some(evidence) = &diagnostic.evidence else { return false };
     evidence.kernels.iter().any(|kernel| {
         let mut here =
             proof.kernels.iter().filter(|it| it.mangled == kernel.mangled && it.arch == kernel.arch.to_string());
         here.any(|it| {
-            let (before, after) = (it.before.usage.stack_frame, it.after.usage.stack_frame);
-            after > 0 && before.saturating_sub(after) < kernel.bytes
+            let (before, after) = (it.before.usage, it.after.usage);
+            let gone = before.stack_frame.saturating_sub(after.stack_frame);
+            before.spilled() == 0 && after.stack_frame > 0 && gone.saturating_mul(2) < kernel.bytes
         })
     })
 }
