@@ -49,8 +49,7 @@ fn left(proof: &Verification) -> u64 {
 fn is_partial(diagnostic: &Diagnostic, proof: &Verification) -> bool {
     let Some(evidence) = &diagnostic.evidence else { return false };
     evidence.kernels.iter().any(|kernel| {
-        let mut here =
-            proof.kernels.iter().filter(|it| it.mangled == kernel.mangled && it.arch == kernel.arch.to_string());
+        let mut here = proof.kernels.iter().filter(|it| it.mangled == kernel.mangled && it.arch == kernel.arch);
         here.any(|it| {
             let (before, after) = (it.before.usage, it.after.usage);
             let gone = before.stack_frame.saturating_sub(after.stack_frame);

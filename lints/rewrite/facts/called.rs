@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Member, Node};
+use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_name};
 
 use super::calls::all_calls;
@@ -139,7 +140,11 @@ impl<'t> Called<'t> {
                 other.class == first.class && text(&other) == text(&first)
             })
         };
-        let is_virtual = definitions.iter().any(|it| tree.slice(*it).starts_with("virtual"));
+        // The method of a class that is derived elsewhere may be called instead.
+        let is_virtual = definitions.iter().any(|it| {
+            let head = it.field(Field::Body).and_then(|body| tree.text().get(it.start_byte()..body.start_byte()));
+            head.is_none_or(|head| identifiers(head).any(|word| matches!(word, "virtual" | "override" | "final")))
+        });
         (!is_virtual && definitions.iter().all(is_alike)).then_some(first)
     }
 

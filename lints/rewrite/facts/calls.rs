@@ -1,18 +1,41 @@
 //! All calls of a function, where no file but its own can have others.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Member, Node};
-use cuda_syntax::identifiers::occurrences;
-use cuda_syntax::tree::last_name;
+use cuda_syntax::identifiers::{identifiers, occurrences};
+use cuda_syntax::tree::{Declaration, last_name};
 
 use super::classes::class_around;
+use super::linkage::is_called_elsewhere;
 use super::purity::is_pure_call;
 use super::sites::{functions_named, head_of};
 use super::variables::variable;
 
 /// The calls of a function or a method that the text mentions only in its definition, its declarations and calls. A function in a
-/// header may be called by other files.
+/// header may be called by other files, and a kernel launched.
 pub fn all_calls<'t>(tree: &'t SyntaxTree, function: Node<'t>) -> Option<Vec<Call<'t>>> {
+    let known = tree.kept(|_| Known::default());
+    let calls = known.0.borrow().get(&function.id()).cloned();
+    let calls = calls.unwrap_or_else(|| {
+        let found = find_calls(tree, function).map(|calls| calls.iter().map(|call| call.node().id()).collect());
+        known.0.borrow_mut().insert(function.id(), found.clone());
+        found
+    });
+    calls.map(|calls: Vec<usize>| calls.into_iter().filter_map(|id| Call::of(tree.node(id)?)).collect())
+}
+
+/// The calls of functions by the numbers of their nodes, as each element of a parameter asks for them.
+#[derive(Default)]
+struct Known(RefCell<HashMap<usize, Option<Vec<usize>>>>);
+
+fn find_calls<'t>(tree: &'t SyntaxTree, function: Node<'t>) -> Option<Vec<Call<'t>>> {
+    let body = function.field(Field::Body)?;
+    if tree.is_within_kernel(body.start_byte()) || is_called_elsewhere(tree, function) {
+        return None;
+    }
     let file = tree.span(function.byte_range())?.file;
     if !file.path.extension().is_some_and(|ending| ending == "cu" || ending == "rs") {
         return None;
@@ -45,25 +68,26 @@ fn calls_by_name<'t>(tree: &'t SyntaxTree, name: &str) -> Option<Vec<Call<'t>>> 
 
 /// The names in the code that are a word; `None` where a macro, or lines that this build does not compile, may have others.
 fn mentions<'t>(tree: &'t SyntaxTree, word: &str) -> Option<Vec<Node<'t>>> {
-    let root = tree.root()?;
-    let mut found = Vec::new();
-    for at in occurrences(tree.text(), word) {
-        let node = root.named_descendant_for_byte_range(at, at + word.len())?;
-        let is_name = matches!(node.kind(), Kind::Identifier | Kind::FieldIdentifier | Kind::TypeIdentifier);
-        match node.kind() {
-            Kind::Comment => {}
-            _ if is_name && tree.slice(node) == word && !tree.differs_in_builds(&node.byte_range()) => found.push(node),
-            _ => return None,
-        }
-    }
     // Macros of other files, and names that are pasted together, are seen in what was compiled.
-    let compiled = tree.compiled().compiled(tree.text(), 0..tree.text().len())?;
-    let is_comment =
-        |at: usize| root.named_descendant_for_byte_range(at, at + 1).is_some_and(|it| it.kind() == Kind::Comment);
-    let own = occurrences(tree.text(), word).filter(|at| !is_comment(*at)).count();
-    let all = occurrences(&compiled, word).count();
-    let in_comments = occurrences(tree.text(), word).count() - own;
-    (all <= own + in_comments && !pastes(tree)).then_some(found)
+    let compiled = tree.kept(CompiledWords::of);
+    let all = compiled.0.as_ref()?.get(word).copied().unwrap_or(0);
+    let is_shown = tree.shows_all_uses(word) && all <= occurrences(tree.text(), word).count() && !pastes(tree);
+    let named = tree.root().map(|root| tree.named(root, word).collect::<Vec<_>>()).filter(|_| is_shown)?;
+    named.iter().all(|name| !tree.differs_in_builds(&name.byte_range())).then_some(named)
+}
+
+/// How often each word stands in what a text was compiled as, comments included; `None` if that is not known.
+struct CompiledWords(Option<HashMap<String, usize>>);
+
+impl CompiledWords {
+    fn of(tree: &SyntaxTree) -> Self {
+        let compiled = tree.compiled().compiled(tree.text(), 0..tree.text().len());
+        Self(compiled.map(|compiled| {
+            let mut counts: HashMap<String, usize> = HashMap::new();
+            identifiers(&compiled).for_each(|word| *counts.entry(word.to_string()).or_default() += 1);
+            counts
+        }))
+    }
 }
 
 /// Whether a macro of the text makes names of parts.
@@ -92,6 +116,20 @@ fn calls_of_objects<'t>(tree: &'t SyntaxTree, class: Node<'t>, count: usize) -> 
         !is_known && !is_pure_call(tree, call.node()) && call.arguments().any(mentions)
     };
     let calls: Vec<Call<'t>> = tree.nodes_of(&[Kind::CallExpression]).filter_map(Call::of).collect();
+    // A macro may call the object that it names.
+    let declared = tree.nodes_of(&[Kind::FunctionDefinition]).flat_map(|function| {
+        let at = |own: &Declaration| tree.root()?.named_descendant_for_byte_range(own.range.0, own.range.1);
+        let all = tree.declarations(function);
+        let objects =
+            all.iter().filter(|own| at(own).is_some_and(|at| may_be_of(tree, class, name, &own.type_text, at)));
+        objects.map(|own| own.name.clone()).collect::<Vec<_>>()
+    });
+    let mut names: Vec<String> = declared.collect();
+    names.sort();
+    names.dedup();
+    if !names.iter().all(|name| mentions(tree, name).is_some()) {
+        return None;
+    }
     // What a template does with the class is seen in a function of the text alone.
     let is_argument = |named: Node<'t>| {
         let list = named.ancestors().skip(1).find(|it| tree.slice(*it).starts_with('<'));

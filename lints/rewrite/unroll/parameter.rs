@@ -279,6 +279,9 @@ mod tests {
             "add(m[n], in, n); add(m[0], in, n);",
             "add(a + 1, in, n);",
             "add(a, in, n); auto f = add;",
+            "add(a, in, n); call<add>(in, n);",
+            "add(a, in, n);\n#define MORE add(in, a, n)\nMORE;",
+            "add(a, in, n);\n#define JOIN(x, y) x##y\nJOIN(a, dd)(in, a, n);",
             "float* c = a; add(c, in, n);",
             "static_cast<void>(0);",
         ] {
@@ -325,6 +328,7 @@ mod tests {
             ),
             ("template <class F> __device__ void run(const F& f, float* y) { f(y, y); }", "s(a, in); run(s, in);"),
             ("struct Derived : Step { };", "s(a, in); Derived d; d(in, a);"),
+            ("#define RUN(p) s(p, p)", "s(a, in); RUN(in);"),
         ] {
             assert_eq!(with(more, calls), None, "{more} {calls}");
         }
