@@ -7,7 +7,7 @@ use cuda_syntax::ast::{Call, Field, Kind, Member, Node};
 use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_name};
 
-use super::calls::all_calls;
+use super::calls::arguments_at_all_calls;
 use super::classes::class_around;
 use super::getter::class_named;
 use super::number::is_number_type;
@@ -194,14 +194,12 @@ fn class_at_all_calls<'t>(tree: &'t SyntaxTree, object: Node<'t>, own: &Declarat
     let type_text = own.type_text.trim_start_matches("const ").trim_end_matches(['&', '*', ' ']);
     let function = enclosing_function(object)?;
     let is_open = own.is_parameter && tree.is_template_parameter(type_text, object.start_byte());
-    let list = head_of(function.field(Field::Declarator)?)?.field(Field::Parameters)?;
-    let position = list.parts().position(|it| it.byte_range().contains(&own.range.0))?;
-    let calls = is_open.then(|| all_calls(tree, function))??;
-    let given = |call: &Call<'t>| {
-        let argument = call.arguments().nth(position).filter(|it| it.kind() == Kind::Identifier)?;
-        class_of(tree, &variable(tree, argument)?)
+    let arguments = is_open.then(|| arguments_at_all_calls(tree, function, own))??;
+    let given = |argument: &Node<'t>| {
+        let name = Some(*argument).filter(|it| it.kind() == Kind::Identifier)?;
+        class_of(tree, &variable(tree, name)?)
     };
-    let classes: Vec<Node<'t>> = calls.iter().map(given).collect::<Option<_>>()?;
+    let classes: Vec<Node<'t>> = arguments.iter().map(given).collect::<Option<_>>()?;
     let (first, others) = classes.split_first()?;
     others.iter().all(|it| it == first).then_some(*first)
 }

@@ -8,7 +8,7 @@ use cuda_syntax::ast::{Call, Field, Kind, Member, Node};
 use cuda_syntax::identifiers::{identifiers, occurrences};
 use cuda_syntax::tree::{Declaration, last_name};
 
-use super::classes::class_around;
+use super::classes::{class_around, has_bases};
 use super::linkage::is_called_elsewhere;
 use super::purity::is_pure_call;
 use super::sites::{functions_named, head_of};
@@ -16,7 +16,7 @@ use super::variables::variable;
 
 /// The calls of a function or a method that the text mentions only in its definition, its declarations and calls. A function in a
 /// header may be called by other files, and a kernel launched.
-pub fn all_calls<'t>(tree: &'t SyntaxTree, function: Node<'t>) -> Option<Vec<Call<'t>>> {
+fn all_calls<'t>(tree: &'t SyntaxTree, function: Node<'t>) -> Option<Vec<Call<'t>>> {
     let known = tree.kept(|_| Known::default());
     let calls = known.0.borrow().get(&function.id()).cloned();
     let calls = calls.unwrap_or_else(|| {
@@ -25,6 +25,17 @@ pub fn all_calls<'t>(tree: &'t SyntaxTree, function: Node<'t>) -> Option<Vec<Cal
         found
     });
     calls.map(|calls: Vec<usize>| calls.into_iter().filter_map(|id| Call::of(tree.node(id)?)).collect())
+}
+
+/// The arguments for a parameter at all calls of its function.
+pub fn arguments_at_all_calls<'t>(
+    tree: &'t SyntaxTree,
+    function: Node<'t>,
+    parameter: &Declaration,
+) -> Option<Vec<Node<'t>>> {
+    let list = head_of(function.field(Field::Declarator)?)?.field(Field::Parameters)?;
+    let position = list.parts().position(|it| it.byte_range().contains(&parameter.range.0))?;
+    all_calls(tree, function)?.iter().map(|call| call.arguments().nth(position)).collect()
 }
 
 /// The calls of functions by the numbers of their nodes, as each element of a parameter asks for them.
@@ -182,10 +193,6 @@ fn may_be_of(tree: &SyntaxTree, class: Node<'_>, name: &str, type_text: &str, at
         named.peek().is_some() && named.all(|it| it != class && !has_bases(it))
     };
     own == name || !(is_scalar() || is_other_class())
-}
-
-fn has_bases(class: Node<'_>) -> bool {
-    class.children().any(|part| part.kind() == Kind::BaseClassClause)
 }
 
 /// Whether a class has a member of a name that is no method.

@@ -129,6 +129,11 @@ pub fn members_named<'t>(tree: &'t SyntaxTree, class: Node<'t>, name: &str) -> i
     names.filter(move |it| it.kind() == Kind::FieldIdentifier && tree.slice(*it) == name)
 }
 
+/// Whether a class is derived from others.
+pub fn has_bases(class: Node<'_>) -> bool {
+    class.children().any(|part| part.kind() == Kind::BaseClassClause)
+}
+
 /// The class directly around a node.
 pub fn class_around(node: Node<'_>) -> Option<Node<'_>> {
     let is_class =

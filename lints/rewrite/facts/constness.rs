@@ -15,6 +15,7 @@ use crate::rewrite::facts::evaluation::is_in_lambda;
 use crate::rewrite::facts::named_type::is_pointer_to_function;
 use crate::rewrite::facts::number::is_number;
 use crate::rewrite::facts::purity::is_pure_call;
+use crate::rewrite::facts::sites::{functions_named, head_of};
 
 /// Whether adding `const` to the variable declared at an offset changes no overload resolution and no conversion in its
 /// uses.
@@ -213,15 +214,12 @@ fn is_only_reader(tree: &SyntaxTree, name: &str, position: usize) -> bool {
         let directive = line.strip_prefix('#').map_or("", str::trim_start);
         directive.strip_prefix("include").is_some_and(|rest| !rest.trim_start().starts_with('<'))
     });
-    let functions = crate::rewrite::facts::sites::functions_named(tree, name);
+    let functions = functions_named(tree, name);
     let [only] = functions.as_slice() else { return false };
     let is_template = only.parent().is_some_and(|parent| parent.kind() == Kind::TemplateDeclaration);
     let Some(body) = only.field(Field::Body) else { return false };
     let parameter = || {
-        let mut declarator = only.field(Field::Declarator)?;
-        while declarator.kind() != Kind::FunctionDeclarator {
-            declarator = declarator.field(Field::Declarator).or_else(|| declarator.named_child(0))?;
-        }
+        let declarator = head_of(only.field(Field::Declarator)?)?;
         let declared = declarator.field(Field::Declarator)?;
         let list = declarator.field(Field::Parameters)?;
         let parameter = list.named_children().nth(position)?;
@@ -266,7 +264,7 @@ fn keeps_constness(tree: &SyntaxTree, body: Node<'_>) -> bool {
         let is_name = |node: &Node<'_>| matches!(node.kind(), Kind::Identifier | Kind::FieldIdentifier);
         let names: Vec<&str> = body.descendants().filter(is_name).map(|name| tree.slice(name)).collect();
         for name in names.into_iter().filter(|name| seen.insert(*name)) {
-            let called = crate::rewrite::facts::sites::functions_named(tree, name).into_iter();
+            let called = functions_named(tree, name).into_iter();
             open.extend(called.filter_map(|function| function.field(Field::Body)));
         }
     }

@@ -4,7 +4,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node};
 
 use super::purity::is_object;
-use super::sites::functions_named;
+use super::sites::{functions_named, head_of};
 use super::variables::variable;
 
 /// The two arguments that a call exchanges.
@@ -28,10 +28,7 @@ fn is_exchange(tree: &SyntaxTree, name: &str) -> bool {
     let exchanges = || {
         let functions = functions_named(tree, name);
         let [only] = functions.as_slice() else { return None };
-        let mut declarator = only.field(Field::Declarator)?;
-        while declarator.kind() != Kind::FunctionDeclarator {
-            declarator = declarator.field(Field::Declarator).or_else(|| declarator.named_child(0))?;
-        }
+        let declarator = head_of(only.field(Field::Declarator)?)?;
         let parameters: Vec<Node<'_>> = declarator.field(Field::Parameters)?.parts().collect();
         let named: Vec<&str> = parameters
             .iter()

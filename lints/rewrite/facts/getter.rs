@@ -5,6 +5,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Member, Node, Pointer};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, last_name, resolve};
 
+use super::classes::has_bases;
 use super::evaluation::is_in_lambda;
 use super::number::is_number_type;
 use super::purity::takes_values;
@@ -49,7 +50,7 @@ pub(super) fn class_named<'t>(tree: &'t SyntaxTree, name: &str) -> Option<Node<'
     let only = found.next().filter(|_| found.next().is_none() && !tree.is_declared_beside(name))?;
     let is_plain = only.kind() != Kind::UnionSpecifier
         && only.field(Field::Name).is_some_and(|own| tree.slice(own) == name)
-        && !only.children().any(|part| part.kind() == Kind::BaseClassClause);
+        && !has_bases(only);
     is_plain.then_some(only)
 }
 

@@ -1,4 +1,4 @@
-//! Helper functions for texts without a syntax tree: arguments of attributes and templates.
+//! Helper functions for texts without a syntax tree: arguments of attributes and templates, extents.
 
 /// Splits at commas outside parentheses and brackets.
 pub fn split_at_commas(text: &str) -> Vec<&str> {
@@ -17,6 +17,12 @@ pub fn split_at_commas(text: &str) -> Vec<&str> {
     }
     parts.push(&text[start..]);
     parts
+}
+
+/// Whether an extent can stand in a comparison: names, numbers, sums and products.
+pub fn is_plain_extent(text: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')');
+    !text.is_empty() && text.chars().all(is_part)
 }
 
 #[cfg(test)]

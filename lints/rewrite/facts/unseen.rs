@@ -17,7 +17,7 @@ use super::named_type::{NamedType, named_type};
 use super::number::{is_number, is_number_type, is_value_type};
 use super::operators::{calls_operator, declares_operator, has_conversions};
 use super::purity::is_pure_call;
-use super::sites::functions_named;
+use super::sites::{functions_named, head_of};
 use super::variables::variable;
 
 /// Whether what stands around the name of a variable may change it unseen, or keep a reference to it: `in >> n`, `c.raise()`, `Span s{n}`.
@@ -246,10 +246,7 @@ pub fn is_given_by_value(tree: &SyntaxTree, name: Node<'_>) -> bool {
 /// Whether a function has a number as its parameter at a position, and neither a reference nor a pointer.
 fn takes_number_at(tree: &SyntaxTree, function: Node<'_>, position: usize) -> bool {
     let taken = || {
-        let mut declarator = function.field(Field::Declarator)?;
-        while declarator.kind() != Kind::FunctionDeclarator {
-            declarator = declarator.field(Field::Declarator).or_else(|| declarator.named_child(0))?;
-        }
+        let declarator = head_of(function.field(Field::Declarator)?)?;
         let parameter = declarator.field(Field::Parameters)?.parts().nth(position)?;
         let is_named = parameter.field(Field::Declarator).is_none_or(|it| it.kind() == Kind::Identifier);
         Some(is_named && is_number_type(tree, tree.slice(parameter.field(Field::Type)?)))

@@ -100,7 +100,7 @@ impl<'h> Writer<'h> {
 #[cfg(test)]
 mod tests {
     use super::super::Form;
-    use super::super::tests::{check, edited, edited_before};
+    use super::super::tests::{check, edited, edited_beside};
 
     const SWAP: &str = "template <typename T> __device__ void swap_(T& a, T& b) { T t = a; a = b; b = t; }\n";
 
@@ -123,7 +123,7 @@ mod tests {
     #pragma unroll
     for (int k = 0; k < 6; ++k) if (k == (n + 1)) c[k] = c_element;";
         check("c", "    std::swap(c[n], c[n + 1]);", expected);
-        assert_eq!(edited_before(SWAP, "c", "    swap_(c[n], c[n + 1]);").as_deref(), Some(expected));
+        assert_eq!(edited_beside(SWAP, "c", "    swap_(c[n], c[n + 1]);").as_deref(), Some(expected));
     }
 
     #[test]
@@ -155,9 +155,9 @@ mod tests {
             "__device__ void swap_(int& a, int& b) { int t = a; a = b; b = t + 1; }\n",
             "__device__ void swap_(int& a, int& b) { char t = a; a = b; b = t; }\n",
         ] {
-            assert_eq!(edited_before(other, "c", "    swap_(c[n], c[n + 1]);"), None, "{other}");
+            assert_eq!(edited_beside(other, "c", "    swap_(c[n], c[n + 1]);"), None, "{other}");
         }
         let hidden = "    auto swap_ = [](int& a, int& b) { b = a; };\n    swap_(c[n], c[n + 1]);";
-        assert_eq!(edited_before(SWAP, "c", hidden), None);
+        assert_eq!(edited_beside(SWAP, "c", hidden), None);
     }
 }

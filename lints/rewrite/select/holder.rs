@@ -18,6 +18,7 @@ use crate::rewrite::facts::evaluation::site;
 use crate::rewrite::facts::number::{is_number, is_value_type};
 use crate::rewrite::facts::sites::trees;
 use crate::rewrite::facts::taken::{has_operators, is_value, may_keep_references};
+use crate::rewrite::facts::text::is_plain_extent;
 use crate::rewrite::unroll::for_loop::has_known_length;
 
 /// The name of the array in one function: the variable itself, a reference parameter bound to it, or a member in a method.
@@ -412,11 +413,6 @@ impl Holder {
         Rc::ptr_eq(tree, &self.tree)
             && node.and_then(enclosing_function).is_some_and(|function| function.start_byte() == self.function)
     }
-}
-
-fn is_plain_extent(text: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')');
-    !text.is_empty() && text.chars().all(is_part)
 }
 
 /// Whether an index becomes constant when the loops of its induction variables are unrolled.

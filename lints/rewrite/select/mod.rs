@@ -333,7 +333,7 @@ mod tests {
     }
 
     /// The same with something behind the kernel.
-    pub(super) fn edited_before(behind: &str, name: &str, body: &str) -> Option<String> {
+    pub(super) fn edited_beside(behind: &str, name: &str, body: &str) -> Option<String> {
         let text = format!("{}{behind}", kernel(body));
         let selection = with_object(name, &text, body, |object| selection(object, Form::Branch, &[]))?;
         let edited = apply(&text, &selection.rewrite.edits.iter().collect::<Vec<_>>())?;

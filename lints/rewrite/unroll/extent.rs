@@ -12,8 +12,9 @@ use super::member::MemberArray;
 use super::parameter::given_extents;
 use super::rise::{Rise, above};
 use super::round::Round;
-use super::sizes::{given_sizes, variable_sizes};
+use super::sizes::{base_of, given_sizes, variable_sizes};
 use crate::rewrite::facts::steady::{is_reachable, may_write};
+use crate::rewrite::facts::text::is_plain_extent;
 
 /// An array by whose elements loops are looked at.
 pub struct WantedArray<'a> {
@@ -32,11 +33,8 @@ impl<'a> WantedArray<'a> {
 
     /// Whether a subscript is an element of it, by the name of its array or by its index; or a call accesses one.
     pub fn has(&self, tree: &SyntaxTree, element: Node<'_>) -> bool {
-        let is_given = |array: Option<Node<'_>>| {
-            let base =
-                array.and_then(|array| if array.kind() == Kind::Identifier { Some(array) } else { base_of(array) });
-            base.is_some_and(|base| tree.slice(base) == self.name)
-        };
+        let is_given =
+            |array: Option<Node<'_>>| array.and_then(array_in).is_some_and(|base| tree.slice(base) == self.name);
         match element.kind() {
             Kind::CallExpression => indexings(tree, element).into_iter().any(|found| {
                 is_given(found.array) || is_given(found.object()) || self.has_subscript(tree, found.element)
@@ -46,7 +44,7 @@ impl<'a> WantedArray<'a> {
     }
 
     fn has_subscript(&self, tree: &SyntaxTree, subscript: Node<'_>) -> bool {
-        let is_named = base_of(subscript).is_some_and(|base| {
+        let is_named = array_in(subscript).is_some_and(|base| {
             let base = tree.slice(base);
             base == self.name || base.strip_prefix(self.name).is_some_and(|rest| rest.starts_with('.'))
         });
@@ -139,13 +137,9 @@ pub fn certain_extent(tree: &SyntaxTree, node: Node<'_>, counter: &str) -> Optio
     extents.min()
 }
 
-/// What is subscripted: a variable, or a member of an object.
-fn base_of(subscript: Node<'_>) -> Option<Node<'_>> {
-    let mut node = subscript;
-    while node.kind() == Kind::SubscriptExpression {
-        node = node.field(Field::Argument)?;
-    }
-    matches!(node.kind(), Kind::Identifier | Kind::FieldExpression).then_some(node)
+/// The variable, or the member of an object, that is subscripted.
+fn array_in(subscript: Node<'_>) -> Option<Node<'_>> {
+    Some(base_of(subscript)).filter(|base| matches!(base.kind(), Kind::Identifier | Kind::FieldExpression))
 }
 
 /// A dimension of an array.
@@ -155,11 +149,6 @@ pub struct Dimension {
     /// Whether no loop goes on beyond it.
     pub ends_loops: bool,
     pub is_of_member: bool,
-}
-
-/// Whether an extent can stand in a comparison.
-fn is_plain_extent(size: &str) -> bool {
-    size.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')'))
 }
 
 /// The first dimension of `a[i][j]` whose index `is_asked_for`, with the answer. Of an element that a function accesses, the size is
@@ -182,18 +171,17 @@ pub fn dimension<'t, T>(
     let is_flat = position > 0 && indices[..position].iter().all(|index| tree.slice(*index).trim() == "0");
     let at = call.map_or(used, |call| call.call).start_byte();
     let given = call.and_then(|call| call.array);
-    let is_own = given.is_none() && variable_sizes(tree, node, used).is_none();
-    if let Some(extents) = given_extents(tree, node).filter(|_| is_own) {
-        let size = extents.get(position).filter(|_| extents.len() == indices.len() && !is_flat)?;
-        if !is_plain_extent(size) {
-            return None;
-        }
-        return Some((Dimension { size: size.clone(), ends_loops: true, is_of_member: false }, answer));
-    }
     let sizes = match given {
         Some(array) => Some(given_sizes(tree, array)?),
         None => variable_sizes(tree, node, used),
     };
+    if sizes.is_none()
+        && let Some(extents) = given_extents(tree, node)
+    {
+        let size =
+            extents.get(position).filter(|size| extents.len() == indices.len() && !is_flat && is_plain_extent(size))?;
+        return Some((Dimension { size: size.clone(), ends_loops: true, is_of_member: false }, answer));
+    }
     let (sizes, size, member) = match sizes {
         Some(sizes) => (sizes.len(), tree.spelled(*sizes.get(position)?, at)?, None),
         None => {
@@ -209,6 +197,5 @@ pub fn dimension<'t, T>(
     };
     let (is_of_member, ends_loops) = (member.is_some(), member.is_none_or(|member| member.ends_loops()));
     let is_element = sizes == indices.len() || sizes > indices.len() && is_accessed_by_callee(tree, used);
-    let is_plain = is_plain_extent(&size);
-    (is_element && !is_flat && is_plain).then_some((Dimension { size, ends_loops, is_of_member }, answer))
+    (is_element && !is_flat && is_plain_extent(&size)).then_some((Dimension { size, ends_loops, is_of_member }, answer))
 }

@@ -82,14 +82,22 @@ impl ForLoop {
 
     /// Whether the header names its counter, constants and parameters of templates alone: each instance has its trip count.
     pub(super) fn has_fixed_bounds(&self) -> bool {
+        let is_for = !self.is_stepped && self.node().is_some_and(|node| node.kind() == Kind::ForStatement);
+        is_for && self.has_bounds_of(&|_| false) && self.names_alone(Field::Update, &|_| false)
+    }
+
+    /// Whether what a loop begins and ends at has its counter, constants, parameters of templates, and names that are known.
+    pub(super) fn has_bounds_of(&self, is_known: &dyn Fn(&str) -> bool) -> bool {
+        self.names_alone(Field::Initializer, is_known) && self.names_alone(Field::Condition, is_known)
+    }
+
+    fn names_alone(&self, part: Field, is_known: &dyn Fn(&str) -> bool) -> bool {
         let Some(node) = self.node() else { return false };
-        let is_fixed = |name: Node<'_>| {
+        let names = node.field(part).map(|part| self.tree.identifiers(part)).unwrap_or_default();
+        names.into_iter().all(|name| {
             let word = self.tree.slice(name);
-            word == self.counter || self.tree.is_fixed(word, name.start_byte())
-        };
-        let parts = [node.field(Field::Initializer), node.field(Field::Condition), node.field(Field::Update)];
-        let mut names = parts.into_iter().flatten().flat_map(|part| self.tree.identifiers(part));
-        !self.is_stepped && node.kind() == Kind::ForStatement && names.all(is_fixed)
+            word == self.counter || is_known(word) || self.tree.is_fixed(word, name.start_byte())
+        })
     }
 
     /// The loops around, the innermost first.
@@ -167,7 +175,7 @@ pub fn is_walk(object: &StackObject, access: &Access) -> bool {
     matches!(access.address, Address::Computed(_)) && indices_outwards(object, access).iter().any(is_known)
 }
 
-/// Whether a remainder or a quotient of what is known at run time only is taken in an expression.
+/// Whether an expression has a remainder or a quotient whose divisor is no constant.
 fn has_open_remainder(tree: &SyntaxTree, range: Range<usize>) -> bool {
     let whole = tree.root().and_then(|root| root.named_descendant_for_byte_range(range.start, range.end));
     let divided = whole.into_iter().flat_map(Node::descendants).filter_map(Binary::of);

@@ -3,10 +3,8 @@
 //! The use that an access is named by is then the object at the call, which has no index. What the element is indexed by is
 //! followed outwards, call by call, to the counters of the loops there.
 
-use std::rc::Rc;
-
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Call, Field, Kind, Member, Node, Subscript};
+use cuda_syntax::ast::{Call, Member, Node, Subscript};
 use cuda_syntax::identifiers::identifiers;
 use lmem_base::mangling::demangle;
 use lmem_frame::{Access, Address, Place, StackObject};
@@ -15,6 +13,7 @@ use nv_code::dataflow::TripCount;
 use crate::rewrite::facts::classes::member_array;
 
 use super::for_loop::{ForLoop, for_loops, stepped_loop};
+use super::sizes::base_of;
 
 /// Calls that are followed outwards.
 pub(super) const MOST_CALLS: usize = 16;
@@ -35,7 +34,10 @@ pub(super) fn handed_loops(object: &StackObject, access: &Access) -> Vec<ForLoop
         }
         // Bounds of a template's instance are known to the compiler alone.
         let is_constant = access.address == Address::Induction(TripCount::Constant);
-        let is_fixed = |it: &ForLoop| is_constant && has_fixed_bounds(tree, it);
+        let is_fixed = |it: &ForLoop| {
+            let around = it.around();
+            is_constant && it.has_bounds_of(&|word| around.iter().any(|it| it.counter() == word))
+        };
         let is_counted = |it: &ForLoop| is_fixed(it) || it.rounds.is_some() || it.enclosing(&|_| false).is_some();
         let is_named = |it: &ForLoop| words.iter().any(|word| word == it.counter());
         let around = for_loops(tree, place.offset).into_iter();
@@ -56,33 +58,31 @@ pub(super) fn handed_loops(object: &StackObject, access: &Access) -> Vec<ForLoop
 /// The names in what an object's own operator or method gets at a statement, `m(i, j)`, and in the indices of a method's members.
 pub(super) fn arguments_at(tree: &SyntaxTree, offset: usize, access: &Access) -> Vec<String> {
     let used = access.span.as_ref().map_or("", |span| span.text());
-    let parts = |node: Node<'_>| {
-        let is_of_object = |call: &Call<'_>| {
-            let called = call.function().filter(|_| !used.is_empty());
-            called.is_some_and(|called| {
-                let object = Member::of(called).and_then(Member::object).unwrap_or(called);
-                tree.slice(called) == used || tree.slice(object) == used
-            })
-        };
-        let call = Call::of(node).filter(is_of_object);
-        let member = Subscript::of(node).filter(|it| {
-            let base = std::iter::successors(it.base(), |base| Subscript::of(*base).and_then(Subscript::base)).last();
-            base.is_some_and(|base| base.kind() == Kind::Identifier && member_array(tree, base).is_some())
-        });
-        let arguments = call.into_iter().flat_map(Call::arguments).chain(member.and_then(Subscript::index));
-        arguments.map(|part| tree.slice(part)).collect::<Vec<_>>()
+    let is_of_object = |called: Node<'_>| {
+        let object = Member::of(called).and_then(Member::object).unwrap_or(called);
+        !used.is_empty() && (tree.slice(called) == used || tree.slice(object) == used)
     };
-    named(tree.regions(offset).into_iter().flat_map(Node::descendants).flat_map(parts))
+    let is_member = |it: Subscript<'_>| it.base().map(base_of).is_some_and(|base| member_array(tree, base).is_some());
+    names_at(tree, offset, &is_of_object, &is_member)
 }
 
 /// The names in the indices of a statement, and in the arguments of the method that an access is in, where the compiler does not tell
 /// of that.
 fn indices_at(tree: &SyntaxTree, offset: usize, access: &Access) -> Vec<String> {
     let used = access.span.as_ref().map_or("", |span| span.text());
+    names_at(tree, offset, &|called| tree.slice(called) == used, &|_| true)
+}
+
+/// The names in the arguments of some calls of a statement, and in some of its indices.
+fn names_at(
+    tree: &SyntaxTree,
+    offset: usize,
+    is_called: &dyn Fn(Node<'_>) -> bool,
+    is_indexed: &dyn Fn(Subscript<'_>) -> bool,
+) -> Vec<String> {
     let parts = |node: Node<'_>| {
-        let is_method = |call: &Call<'_>| call.function().is_some_and(|called| tree.slice(called) == used);
-        let call = Call::of(node).filter(is_method);
-        let index = Subscript::of(node).and_then(Subscript::index);
+        let call = Call::of(node).filter(|call| call.function().is_some_and(is_called));
+        let index = Subscript::of(node).filter(|it| is_indexed(*it)).and_then(Subscript::index);
         let arguments = call.into_iter().flat_map(Call::arguments).chain(index);
         arguments.map(|part| tree.slice(part)).collect::<Vec<_>>()
     };
@@ -106,18 +106,6 @@ pub(super) fn arguments_for(
         arguments.filter_map(|(_, range)| outer.text().get(range.clone()))
     });
     named(handed)
-}
-
-/// Whether the header of a loop names its counter, those of loops around, constants and parameters of templates alone.
-fn has_fixed_bounds(tree: &Rc<SyntaxTree>, found: &ForLoop) -> bool {
-    let Some(node) = found.node() else { return false };
-    let around = for_loops(tree, node.start_byte());
-    let is_fixed = |name: Node<'_>| {
-        let word = tree.slice(name);
-        around.iter().any(|it| it.counter() == word) || tree.is_fixed(word, name.start_byte())
-    };
-    let parts = [node.field(Field::Initializer), node.field(Field::Condition)];
-    parts.into_iter().flatten().flat_map(|part| tree.identifiers(part)).all(is_fixed)
 }
 
 /// The names in texts, each once.

@@ -9,6 +9,7 @@ use super::body::{exits, is_unconditional};
 use super::linear::Linear;
 use super::member::of_instance;
 use super::rise::Rise;
+use super::sizes::base_of;
 use crate::rewrite::facts::accessed::is_accessed;
 use crate::rewrite::facts::called::{Called, called};
 use crate::rewrite::facts::integers::plain_words;
@@ -102,10 +103,7 @@ fn array_of<'t>(
     call: Call<'t>,
     function: &Called<'t>,
 ) -> Option<Option<Node<'t>>> {
-    let mut base = element;
-    while let Some(subscript) = Subscript::of(base) {
-        base = subscript.base()?;
-    }
+    let base = base_of(element);
     if base.kind() != Kind::Identifier {
         return None;
     }

@@ -10,10 +10,9 @@ use super::body::{condition_of, has_labels, only_child};
 use super::extent::certain_extent;
 use super::header::step;
 use super::linear::Linear;
-use crate::rewrite::facts::calls::all_calls;
+use crate::rewrite::facts::calls::arguments_at_all_calls;
 use crate::rewrite::facts::integers::{is_int, plain_words};
 use crate::rewrite::facts::purity::{is_pure, is_pure_call};
-use crate::rewrite::facts::sites::head_of;
 use crate::rewrite::facts::steady::is_reachable;
 use crate::rewrite::facts::unseen::{is_given_by_value, may_be_reference};
 
@@ -220,11 +219,9 @@ impl<'t> Quantity<'t> {
     fn given(&self, steps: usize) -> Option<i64> {
         let body = self.function.field(Field::Body)?;
         let is_kept = self.own.is_parameter && self.text == self.own.name && self.stays_from(body.start_byte());
-        let list = head_of(self.function.field(Field::Declarator)?)?.field(Field::Parameters)?;
-        let position = list.parts().position(|it| it.byte_range().contains(&self.own.range.0))?;
-        let calls = is_kept.then(|| all_calls(self.tree, self.function))??;
-        let most = |argument: Node<'t>| self.holds(argument).then(|| most(self.tree, argument, steps))?;
-        let all: Vec<i64> = calls.iter().map(|call| most(call.arguments().nth(position)?)).collect::<Option<_>>()?;
+        let arguments = is_kept.then(|| arguments_at_all_calls(self.tree, self.function, &self.own))??;
+        let most = |argument: &Node<'t>| self.holds(*argument).then(|| most(self.tree, *argument, steps))?;
+        let all: Vec<i64> = arguments.iter().map(most).collect::<Option<_>>()?;
         all.into_iter().max()
     }
 

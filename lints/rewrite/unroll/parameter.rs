@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Field, Kind, Member, Node, Subscript};
+use cuda_syntax::ast::{Field, Kind, Member, Node};
 use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, resolve, role};
 use cuda_syntax::types;
@@ -13,9 +13,8 @@ use lmem_frame::Access;
 
 use super::for_loop::ForLoop;
 use super::guard::Guard;
-use super::sizes::given_sizes;
-use crate::rewrite::facts::calls::all_calls;
-use crate::rewrite::facts::sites::head_of;
+use super::sizes::{base_of, given_sizes};
+use crate::rewrite::facts::calls::arguments_at_all_calls;
 use crate::rewrite::facts::variables::variable;
 
 impl ForLoop {
@@ -91,15 +90,10 @@ fn arguments_for<'t>(tree: &'t SyntaxTree, function: Node<'t>, own: &Declaration
     let body = function.field(Field::Body)?;
     let is_kept = matches!(own.kind, DeclarationKind::Alias | DeclarationKind::Array)
         && !tree.named(body, &own.name).any(|name| role(name).1 && !is_handed(name));
-    let list = head_of(function.field(Field::Declarator)?)?.field(Field::Parameters)?;
-    let is_it = |node: Node<'_>| {
-        node.field(Field::Declarator).is_some_and(|it| it.descendants().any(|name| name.start_byte() == own.range.0))
-    };
-    let position = list.parts().position(is_it)?;
-    is_kept.then(|| all_calls(tree, function)?.iter().map(|call| call.arguments().nth(position)).collect())?
+    is_kept.then(|| arguments_at_all_calls(tree, function, own))?
 }
 
-/// A pointer that is given on is a copy.
+/// A function that gets a pointer has a copy of it.
 fn is_handed(name: Node<'_>) -> bool {
     name.parent().is_some_and(|parent| parent.kind() == Kind::ArgumentList)
 }
@@ -114,8 +108,8 @@ struct Extent {
 /// The extents of a local array, or of the rows of one, with elements of a parameter's type.
 fn local_extents(tree: &SyntaxTree, argument: Node<'_>, parameter: &Declaration) -> Option<Vec<Extent>> {
     let sizes = given_sizes(tree, argument)?;
-    let base = std::iter::successors(Some(argument), |it| Subscript::of(*it).and_then(Subscript::base)).last()?;
-    let own = variable(tree, base).filter(|own| element(&own.type_text) == element(&parameter.type_text))?;
+    let own =
+        variable(tree, base_of(argument)).filter(|own| element(&own.type_text) == element(&parameter.type_text))?;
     let is_plain = !own.type_text.contains('*') && own.volatility.is_none();
     let extent = |size: &Node<'_>| {
         let value = u64::try_from(tree.evaluate(tree.slice(*size), size.start_byte())?).ok()?;
@@ -144,13 +138,7 @@ fn is_given(tree: &SyntaxTree, function: Node<'_>, base: Node<'_>, array: &str, 
         let body = function.field(Field::Body)?;
         let is_kept = own.kind == DeclarationKind::Alias && !tree.named(body, name).any(|name| role(name).1);
         let is_row = own.type_text.contains('*') != own.type_text.contains('[') && !type_text.contains('*');
-        let list = function.field(Field::Declarator)?.field(Field::Parameters)?;
-        let is_it = |node: Node<'_>| {
-            node.field(Field::Declarator).is_some_and(|it| it.declared_name().start_byte() == own.range.0)
-        };
-        let position = list.parts().position(is_it)?;
-        let arguments: Vec<Node<'_>> =
-            all_calls(tree, function)?.iter().map(|call| call.arguments().nth(position)).collect::<Option<_>>()?;
+        let arguments = arguments_at_all_calls(tree, function, own)?;
         let is_alike = |argument: &Node<'_>| tree.slice(*argument) == array || is_local_row(tree, *argument, type_text);
         // An argument of that name may be a parameter of a function that hands it on.
         let is_own = |argument: &Node<'_>| {

@@ -4,6 +4,13 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node, Subscript};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
 
+/// What is subscripted: `a` of `a[i][j]`.
+pub(super) fn base_of(subscript: Node<'_>) -> Node<'_> {
+    std::iter::successors(Some(subscript), |it| Subscript::of(*it).and_then(Subscript::base))
+        .last()
+        .unwrap_or(subscript)
+}
+
 /// The extents of the array, or of the row of one, that a function gets. The first row may stand for all of them.
 pub(super) fn given_sizes<'t>(tree: &'t SyntaxTree, array: Node<'t>) -> Option<Vec<Node<'t>>> {
     let mut base = array;
