@@ -3,7 +3,7 @@
 //! A loop that gets other rounds, or a guard around its body, may meet other threads in other places, and a round that
 //! ends in a called function does not reach what stands behind the call.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use cuda_syntax::ast::{Call, Field, Kind, Node};
 use cuda_syntax::tree::last_name;
@@ -75,7 +75,9 @@ impl<'t> Callees<'t> {
         }
         let definitions = definitions(tree, name);
         // `m(i, j)` of an object.
-        if let Some(function) = function_of(tree, call).filter(|it| definitions.is_empty() && it.object.is_some()) {
+        if definitions.is_empty()
+            && let Some(function) = function_of(tree, call).filter(|it| it.object.is_some())
+        {
             return self.is_quiet(function.body);
         }
         match definitions.is_empty() {
@@ -106,15 +108,28 @@ impl<'t> Callees<'t> {
 
 /// Functions and lambdas that the text defines under a name.
 fn definitions<'t>(tree: &'t SyntaxTree, name: &str) -> Vec<Node<'t>> {
-    let defines = |node: &Node<'t>| match node.kind() {
-        Kind::FunctionDefinition => function_declared(tree, *node) == Some(name),
-        Kind::InitDeclarator => {
-            let is_lambda = node.field(Field::Value).is_some_and(|it| it.kind() == Kind::LambdaExpression);
-            is_lambda && node.field(Field::Declarator).is_some_and(|it| tree.slice(it.declared_name()) == name)
+    let known = tree.kept(Definitions::of);
+    known.0.get(name).into_iter().flatten().filter_map(|id| tree.node(*id)).collect()
+}
+
+/// All functions and lambdas that a text defines, by name, as the numbers of their nodes.
+struct Definitions(HashMap<String, Vec<usize>>);
+
+impl Definitions {
+    fn of(tree: &SyntaxTree) -> Self {
+        let mut found: HashMap<String, Vec<usize>> = HashMap::new();
+        for node in tree.nodes_of(&[Kind::FunctionDefinition, Kind::InitDeclarator]) {
+            let is_lambda = || node.field(Field::Value).is_some_and(|it| it.kind() == Kind::LambdaExpression);
+            let name = match node.kind() {
+                Kind::FunctionDefinition => function_declared(tree, node),
+                _ => node.field(Field::Declarator).filter(|_| is_lambda()).map(|it| tree.slice(it.declared_name())),
+            };
+            if let Some(name) = name {
+                found.entry(name.to_string()).or_default().push(node.id());
+            }
         }
-        _ => false,
-    };
-    tree.nodes_of(&[Kind::FunctionDefinition, Kind::InitDeclarator]).filter(defines).collect()
+        Self(found)
+    }
 }
 
 fn is_of_toolkit(tree: &SyntaxTree, name: &str) -> bool {

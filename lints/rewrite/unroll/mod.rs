@@ -180,6 +180,9 @@ impl Unrolled {
         let elements = declared_elements(object);
         let wanted = WantedArray::new(array, &accesses);
         let is_unrolled = |outer: &ForLoop| loops.iter().any(|known| known.is_same(outer));
+        if bounds == Bounds::WholeArray && !open.iter().any(|it| it.begins_anywhere(&is_unrolled)) {
+            return None;
+        }
         let guarded = |found: &&ForLoop| {
             let guard = match bounds {
                 Bounds::WholeArray if found.begins_anywhere(&is_unrolled) => found.over_whole_array(&wanted),
