@@ -1,9 +1,10 @@
-//! The function that a call calls, where the text shows it: a lambda in a local variable, a function, a method, an `operator()`.
+//! The function that a call calls, where the text shows it: a lambda in a local variable, a function, a method, an `operator()` or
+//! `operator[]`.
 
 use std::collections::HashMap;
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Call, Field, Kind, Member, Node};
+use cuda_syntax::ast::{Call, Field, Kind, Member, Node, Subscript};
 use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_name};
 
@@ -13,6 +14,7 @@ use super::getter::class_named;
 use super::number::is_number_type;
 use super::purity::is_object;
 use super::sites::{functions_named, head_of};
+use super::taken::has_operators;
 use super::variables::variable;
 
 /// A function, a method or a lambda with a body in the text.
@@ -40,7 +42,9 @@ pub fn called<'t>(tree: &'t SyntaxTree, call: Call<'t>) -> Option<Called<'t>> {
     let is_verbatim = tree.compiled().is_verbatim(&function.byte_range());
     let found = match function.kind() {
         Kind::Identifier => match variable(tree, function) {
-            Some(own) => Called::of_lambda(tree, own.range.0).or_else(|| Called::of_object(tree, function)),
+            Some(own) => {
+                Called::of_lambda(tree, own.range.0).or_else(|| Called::of_object(tree, function, "operator()"))
+            }
             None => Called::of_function(tree, function),
         },
         Kind::FieldExpression => Called::of_method(tree, function),
@@ -48,6 +52,14 @@ pub fn called<'t>(tree: &'t SyntaxTree, call: Call<'t>) -> Option<Called<'t>> {
     };
     let count = call.arguments().count();
     found.filter(|found| is_verbatim && found.is_plain() && found.parameters().count() == count)
+}
+
+/// The `operator[]` that gives an element of an object, as of `row[i]`.
+pub fn called_by_subscript<'t>(tree: &'t SyntaxTree, element: Subscript<'t>) -> Option<Called<'t>> {
+    let object = element.base().filter(|base| base.kind() == Kind::Identifier && has_operators(tree))?;
+    let is_verbatim = tree.compiled().is_verbatim(&object.byte_range());
+    let found = Called::of_object(tree, object, "operator[]").filter(|_| is_verbatim);
+    found.filter(|found| found.is_plain() && found.parameters().count() == 1)
 }
 
 impl<'t> Called<'t> {
@@ -110,14 +122,14 @@ impl<'t> Called<'t> {
         Self::of_versions(tree, &definitions, object).filter(|found| is_alone && found.class.is_some())
     }
 
-    /// `m(i, j)` of an object whose class has one `operator()`, or two that differ by `const`.
-    fn of_object(tree: &'t SyntaxTree, object: Node<'t>) -> Option<Self> {
+    /// `m(i, j)` or `m[i]` of an object whose class has one such operator, or two that differ by `const`.
+    fn of_object(tree: &'t SyntaxTree, object: Node<'t>, operator: &str) -> Option<Self> {
         let own = variable(tree, object)?;
         let class = class_of(tree, &own).or_else(|| class_at_all_calls(tree, object, &own))?;
         let body = class.field(Field::Body)?;
         let is_call = |head: Node<'_>| {
             let name = head.field(Field::Declarator).map_or("", |it| tree.slice(it));
-            name.split_whitespace().collect::<String>() == "operator()"
+            name.split_whitespace().collect::<String>() == operator
         };
         let is_operator = |node: &Node<'_>| node.field(Field::Declarator).and_then(head_of).is_some_and(is_call);
         let named = |kind: Kind| body.descendants().filter(move |it| it.kind() == kind);

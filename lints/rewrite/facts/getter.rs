@@ -2,13 +2,13 @@
 //! their own methods can change.
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Call, Field, Kind, Member, Node, Pointer};
+use cuda_syntax::ast::{Call, Field, Kind, Member, Node, Pointer, Subscript};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, last_name, resolve};
 
-use super::classes::has_bases;
+use super::classes::{class_around, has_bases, member_array};
 use super::evaluation::is_in_lambda;
 use super::number::is_number_type;
-use super::purity::takes_values;
+use super::purity::{is_pure, takes_values};
 
 /// Whether a call gives a member of a local object, and gives the same as long as nothing in a region names the object.
 pub fn is_steady_call(tree: &SyntaxTree, call: Node<'_>, region: Node<'_>) -> bool {
@@ -20,22 +20,61 @@ pub fn is_steady_call(tree: &SyntaxTree, call: Node<'_>, region: Node<'_>) -> bo
         let all = tree.declarations(function);
         let own = resolve(&all, tree.slice(object), object.start_byte())?;
         let is_object = own.kind == DeclarationKind::Aggregate && own.volatility.is_none();
-        // What a method does to the object can't be seen where it is called.
-        let is_named_there = tree.named(region, &own.name).next().is_some();
-        let is_alone = tree.names_of(function, &all, own).into_iter().all(|name| is_asked(name) && !is_in_lambda(name));
         let class = class_named(tree, own.type_text.split('<').next()?)?;
-        let is_fit = is_object && !is_named_there && is_alone;
+        let has_elements = has_elements(tree, class);
+        let is_element = |name: Node<'_>| {
+            has_elements && name.parent().and_then(Subscript::of).is_some_and(|it| it.base() == Some(name))
+        };
+        // What another method does to the object can't be seen where it is called.
+        let is_kept = |name: Node<'_>| {
+            is_element(name) || method(name).is_some_and(|it| gives_member(tree, class, tree.slice(it)))
+        };
+        let is_kept_there = tree.named(region, &own.name).all(is_kept);
+        let is_alone = tree
+            .names_of(function, &all, own)
+            .into_iter()
+            .all(|name| (method(name).is_some() || is_element(name)) && !is_in_lambda(name));
+        let is_fit = is_object && is_kept_there && is_alone;
         Some(is_fit && gives_member(tree, class, tree.slice(called.name()?)))
     };
     steady().unwrap_or(false)
 }
 
-/// `set.add(x)`, `set.count`: no reference to the object is left.
-fn is_asked(name: Node<'_>) -> bool {
-    let Some(member) = name.parent().and_then(Member::of).filter(|member| member.is_of_object()) else { return false };
+/// The method that is called for an object, `add` of `set.add(x)`: no reference to the object is left.
+fn method(name: Node<'_>) -> Option<Node<'_>> {
+    let member = name.parent().and_then(Member::of).filter(|member| member.is_of_object())?;
     let whole = member.node();
     let is_called = whole.parent().and_then(Call::of).is_some_and(|call| call.function() == Some(whole));
-    member.object() == Some(name) && is_called
+    member.name().filter(|_| member.object() == Some(name) && is_called)
+}
+
+/// Whether `set[i]` is an element of an array in the object: whoever has a reference to it reaches no other member.
+fn has_elements(tree: &SyntaxTree, class: Node<'_>) -> bool {
+    let is_subscript = |head: &Node<'_>| {
+        let name = head.field(Field::Declarator).map_or("", |it| tree.slice(it));
+        name.split_whitespace().collect::<String>() == "operator[]"
+    };
+    let heads = class.descendants().filter(|node| node.kind() == Kind::FunctionDeclarator).filter(is_subscript);
+    let definitions = heads.map(|head| head.enclosing(Kind::FunctionDefinition));
+    let mut definitions = definitions.filter(|it| it.is_none_or(|it| class_around(it) == Some(class))).peekable();
+    definitions.peek().is_some() && definitions.all(|it| it.is_some_and(|it| returns_element(tree, it)))
+}
+
+/// Whether a method does nothing but return an element of an array in its object.
+fn returns_element(tree: &SyntaxTree, definition: Node<'_>) -> bool {
+    let returned = || {
+        let mut statements = definition.field(Field::Body)?.parts();
+        let only = statements.next().filter(|it| it.kind() == Kind::ReturnStatement)?;
+        only.parts().next().filter(|_| statements.next().is_none()).and_then(Subscript::of)
+    };
+    returned().is_some_and(|element| {
+        let is_member = element.base().is_some_and(|base| {
+            let parameters = enclosing_function(base).map(|function| tree.declarations(function));
+            let is_own = parameters.is_some_and(|all| resolve(&all, tree.slice(base), base.start_byte()).is_none());
+            base.kind() == Kind::Identifier && is_own && member_array(tree, base).is_some()
+        });
+        is_member && element.index().is_some_and(|index| is_pure(tree, index))
+    })
 }
 
 /// The only class with a name that the unit has; it has no bases and no specializations.
@@ -75,7 +114,7 @@ fn gives_member(tree: &SyntaxTree, class: Node<'_>, method: &str) -> bool {
             .map(|node| tree.slice(node))
             .collect();
         let is_kept = |member: &&str| is_number_member(tree, body, member) && is_kept_inside(tree, class, member);
-        Some(is_sum(value) && !members.is_empty() && members.iter().all(is_kept) && !hands_itself_out(class))
+        Some(is_sum(value) && !members.is_empty() && members.iter().all(is_kept) && !hands_itself_out(tree, class))
     };
     given().unwrap_or(false)
 }
@@ -125,11 +164,12 @@ fn is_kept_inside(tree: &SyntaxTree, class: Node<'_>, name: &str) -> bool {
 }
 
 /// Whether the class gives its own address, a reference or a closure away.
-fn hands_itself_out(class: Node<'_>) -> bool {
+fn hands_itself_out(tree: &SyntaxTree, class: Node<'_>) -> bool {
     class.descendants().any(|node| match node.kind() {
         Kind::This | Kind::LambdaExpression => true,
         Kind::FunctionDefinition | Kind::FieldDeclaration => {
-            node.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::ReferenceDeclarator)
+            let is_reference = node.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::ReferenceDeclarator);
+            is_reference && !returns_element(tree, node)
         }
         _ => node.is_assembly(),
     })
@@ -160,6 +200,22 @@ mod tests {
         assert!(is_steady(MEMBERS, BODY));
         assert!(is_steady(&MEMBERS.replace("return count;", "return count + 1;"), BODY));
         assert!(is_steady(&MEMBERS.replace("own[count++] = x", "own[twice(count)] = x; ++count"), BODY));
+        assert!(is_steady(MEMBERS, "for (int k = 0; k < set.size(); ++k) { out[k] = set.size(); }"));
+        let with_elements = format!("{MEMBERS} int all[8]; int& operator[](int i) {{ return all[i]; }}");
+        let elements = "set.add(set[0]); for (int k = 0; k < set.size(); ++k) { out[k] = set[k]; set[k] += k; }";
+        assert!(is_steady(&with_elements, elements));
+        assert!(!is_steady(MEMBERS, elements));
+        for (of, with) in [
+            ("{ return all[i]; }", "{ return own[i]; }"),
+            ("{ return all[i]; }", "{ ++count; return all[i]; }"),
+            ("{ return all[i]; }", "{ return all[count++]; }"),
+            ("{ return all[i]; }", "{ int* all = own; return all[i]; }"),
+            ("{ return all[i]; }", ";"),
+            ("int i) {", "int* all, int i = 0) {"),
+            ("int all[8];", "int all[8]; int& operator[](char c) { return count; }"),
+        ] {
+            assert!(!is_steady(&with_elements.replace(of, with), elements), "{with}");
+        }
         for members in [
             MEMBERS.replace("int count;", "static int count;"),
             MEMBERS.replace("int count;", "volatile int count;"),
@@ -176,7 +232,6 @@ mod tests {
         }
         for body in [
             "for (int k = 0; k < set.size(); ++k) { set.add(k); }",
-            "for (int k = 0; k < set.size(); ++k) { out[k] = set.size(); }",
             "Set* p = &set; for (int k = 0; k < set.size(); ++k) { p->add(k); }",
             "Set& r = set; for (int k = 0; k < set.size(); ++k) { r.add(k); }",
             "keep(set); for (int k = 0; k < set.size(); ++k) { out[k] = 1; }",

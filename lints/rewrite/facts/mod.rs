@@ -11,6 +11,7 @@ pub mod destruction;
 pub mod evaluation;
 pub mod exchanged;
 pub mod getter;
+pub mod instances;
 pub mod integers;
 pub mod linkage;
 pub mod named_type;

@@ -10,6 +10,7 @@ use cuda_syntax::tree::{Declaration, enclosing_function, last_name, resolve};
 use cuda_syntax::{SyntaxTree, types};
 use lmem_unit::Expansion;
 
+use super::classes::{class_around, members_named};
 use super::named_type::NAMED_TYPES;
 use super::purity::{is_builtin, is_pure_call};
 use super::taken::has_operators;
@@ -124,7 +125,10 @@ impl<'t> Numbers<'t> {
         let all = enclosing_function(name).map(|function| tree.declarations(function));
         let own = all.as_ref().and_then(|all| resolve(all, word, name.start_byte()));
         if let Some(own) = own {
-            return is_fit(&own.type_text) || self.is_deduced(own);
+            return is_fit(referred(tree, own).unwrap_or(&own.type_text)) || self.is_deduced(own);
+        }
+        if let Some(type_text) = self.member_here(name) {
+            return is_fit(&type_text);
         }
         if tree.is_declared_beside(word) {
             return false;
@@ -141,6 +145,24 @@ impl<'t> Numbers<'t> {
                 let marks = format!("{}{}", if is_pointer { "*" } else { "" }, if is_array { "[]" } else { "" });
                 node.field(Field::Type).is_some_and(|it| is_fit(&format!("{}{marks}", tree.slice(it))))
             })
+    }
+
+    /// The type of the member that a name in a method stands for: that of the class around comes before all other variables.
+    fn member_here(self, name: Node<'_>) -> Option<String> {
+        let class = class_around(enclosing_function(name)?)?;
+        let mut members = members_named(self.tree, class, self.tree.slice(name));
+        let only = members.next().filter(|_| members.next().is_none())?;
+        let declaration = only.enclosing(Kind::FieldDeclaration)?;
+        let declarators = || only.ancestors().skip(1).take_while(|it| *it != declaration);
+        let marks: Option<Vec<&str>> = declarators()
+            .map(|it| match it.kind() {
+                Kind::PointerDeclarator => Some("*"),
+                Kind::ArrayDeclarator => Some("[]"),
+                Kind::InitDeclarator | Kind::ParenthesizedDeclarator => Some(""),
+                _ => None,
+            })
+            .collect();
+        Some(format!("{}{}", self.tree.slice(declaration.field(Field::Type)?), marks?.concat()))
     }
 
     /// Whether `auto` stands for a number.
@@ -325,6 +347,14 @@ impl OuterDeclarations {
         let kinds = [Kind::Declaration, Kind::ParameterDeclaration, Kind::OptionalParameterDeclaration];
         Self(tree.nodes_of(&kinds).filter(is_outer).map(Node::id).collect())
     }
+}
+
+/// The type that a reference is of: `int` for `int &n`.
+fn referred<'d>(tree: &SyntaxTree, own: &'d Declaration) -> Option<&'d str> {
+    let name = tree.root()?.named_descendant_for_byte_range(own.range.0, own.range.1)?;
+    let reference = name.parent().filter(|it| it.kind() == Kind::ReferenceDeclarator)?;
+    let is_whole = reference.parent().is_some_and(|it| !it.is_declarator() || it.kind() == Kind::InitDeclarator);
+    own.type_text.strip_suffix('*').filter(|_| is_whole)
 }
 
 /// The name in a declarator.

@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Binary, Field, Kind, Node};
+use cuda_syntax::ast::{Binary, Field, Kind, Node, Subscript};
+use cuda_syntax::tree::DeclarationKind;
 use lmem_unit::{CONVERSION, operators_in};
 
+use super::classes::member_array;
 use super::number::is_number;
+use super::variables::variable;
 
 /// The operators that a text declares itself.
 struct OwnOperators(BTreeSet<String>);
@@ -54,7 +57,7 @@ fn may_call(tree: &SyntaxTree, part: Node<'_>, has: &dyn Fn(&str) -> bool) -> bo
         Kind::UnaryExpression | Kind::PointerExpression | Kind::UpdateExpression => {
             has(symbol()) && !is_number(tree, part)
         }
-        Kind::SubscriptExpression => has("[]") && !is_number(tree, part),
+        Kind::SubscriptExpression => has("[]") && !is_number(tree, part) && !is_of_array(tree, part),
         Kind::FieldExpression if has("->") && symbol() == "->" => true,
         Kind::CommaExpression => has(","),
         Kind::Identifier | Kind::FieldExpression if has(CONVERSION) => {
@@ -69,6 +72,15 @@ fn may_call(tree: &SyntaxTree, part: Node<'_>, has: &dyn Fn(&str) -> bool) -> bo
         }
         _ => false,
     }
+}
+
+/// Whether an element is one of a variable or a member that is declared as an array: no class.
+fn is_of_array(tree: &SyntaxTree, element: Node<'_>) -> bool {
+    let base = Subscript::of(element).and_then(Subscript::base).filter(|base| base.kind() == Kind::Identifier);
+    base.is_some_and(|base| match variable(tree, base) {
+        Some(own) => own.kind == DeclarationKind::Array,
+        None => member_array(tree, base).is_some(),
+    })
 }
 
 fn is_comparison(symbol: &str) -> bool {

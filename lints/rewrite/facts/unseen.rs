@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Call, Field, Kind, Node};
+use cuda_syntax::ast::{Call, Field, Kind, Node, Subscript};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, last_name, resolve};
 
-use super::called::called as function_of;
+use super::called::{called as function_of, called_by_subscript};
 use super::classes::is_copied_plainly;
 use super::evaluation::is_in_lambda;
 use super::getter::class_named;
@@ -48,6 +48,12 @@ pub fn may_be_taken(tree: &SyntaxTree, name: Node<'_>) -> bool {
     is_taken(tree, node)
 }
 
+/// Whether an element is given by an `operator[]` that gets a number by value.
+fn is_index_by_value(tree: &SyntaxTree, element: Node<'_>) -> bool {
+    let called = Subscript::of(element).and_then(|element| called_by_subscript(tree, element));
+    called.is_some_and(|called| called.number(0).is_some())
+}
+
 /// The same for an expression that is the variable, or a part of it.
 fn is_taken(tree: &SyntaxTree, node: Node<'_>) -> bool {
     let Some(parent) = node.parent() else { return true };
@@ -56,6 +62,9 @@ fn is_taken(tree: &SyntaxTree, node: Node<'_>) -> bool {
         Kind::SubscriptArgumentList => parent.parent().unwrap_or(parent),
         _ => parent,
     };
+    if parent.kind() == Kind::SubscriptArgumentList && is_index_by_value(tree, applied) {
+        return false;
+    }
     // Of a class with an `operator()` or a conversion, the object may do anything where it is named.
     let is_object = !is_number(tree, node) && (is(Field::Function) || has_conversions(tree));
     if applied.operator().is_some_and(is_pointer_to_member)

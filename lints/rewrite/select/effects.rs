@@ -2,11 +2,13 @@
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, resolve, role};
+use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, last_name, resolve, role};
 
 use super::Writer;
-use crate::rewrite::facts::purity::{is_arithmetic, is_builtin, is_pure, is_pure_call, takes_values};
+use crate::rewrite::facts::purity::{is_arithmetic, is_builtin, is_name_path, is_pure, is_pure_call, takes_values};
+use crate::rewrite::facts::steady::is_reachable;
 use crate::rewrite::select::holder::IndexedUse;
+use crate::rewrite::select::role::Role;
 
 /// Side effects of a statement, except the assignment to its element.
 #[derive(Default)]
@@ -68,22 +70,60 @@ impl Writer<'_> {
             let names = tree.identifiers(index);
             let is_undisturbed = names.iter().all(|name| !effects.written.contains(&tree.slice(*name).to_string()));
             let is_steady = !effects.has_unknown || (is_arithmetic && names.iter().all(|name| self.is_own(*name)));
-            // What a member's index names might be another member, or refer to an element.
-            let is_kept = !self.holder.is_member || !is_arithmetic || names.iter().all(|name| self.is_own(*name));
-            is_pure(tree, index) && is_undisturbed && is_steady && is_kept && (is_arithmetic || !found.is_conditional)
+            is_pure(tree, index) && is_undisturbed && is_steady && (is_arithmetic || !found.is_conditional)
         }) && !effects.written.contains(&self.holder.declaration.name)
     }
 
-    /// Whether the only index in a statement increments or decrements a local variable that the statement does not use
-    /// again: `stack[--top]`. Then it may be evaluated first.
+    /// Whether the only index in a statement counts something up or down that the statement does not use otherwise: `stack[--top]`.
+    /// Then it may be evaluated first, but for the value that is written.
     pub(super) fn is_taken_once(&self, found: &IndexedUse<'_>) -> bool {
-        let [dimension] = found.dimensions.as_slice() else { return false };
-        let counted = dimension.index.field(Field::Argument);
-        let Some(name) = counted.filter(|name| name.kind() == Kind::Identifier) else { return false };
-        let text = self.tree.slice(name);
+        let Some(counted) = counted(found).filter(|_| !found.is_conditional) else { return false };
+        let text = self.tree.slice(counted);
+        let last = last_name(text);
         let below = self.tree.identifiers_below(found.statement);
-        let mentions = below.into_iter().filter(|node| self.tree.slice(*node) == text).count();
-        dimension.index.kind() == Kind::UpdateExpression && !found.is_conditional && self.is_own(name) && mentions == 1
+        let members = found.statement.descendants().filter(|node| node.kind() == Kind::FieldIdentifier);
+        let is_alone = below.into_iter().chain(members).filter(|node| self.tree.slice(*node) == last).count() == 1;
+        let is_seen = || counted.kind() == Kind::Identifier && !is_reachable(self.tree, self.function, text);
+        is_alone && (self.is_own(counted) && is_seen() || is_name_path(counted) && self.is_all_there_is(found))
+    }
+
+    /// Whether a use counts what others may name too: a member, or what a reference is bound to.
+    pub(super) fn counts_for_others(&self, found: &IndexedUse<'_>) -> bool {
+        counted(found).is_some_and(|counted| {
+            let is_seen = || !is_reachable(self.tree, self.function, self.tree.slice(counted));
+            counted.kind() != Kind::Identifier || !self.is_own(counted) || !is_seen()
+        })
+    }
+
+    /// Whether a statement evaluates nothing but an element and the value that is written to it, so that it does not matter what else
+    /// names what its index counts.
+    fn is_all_there_is(&self, found: &IndexedUse<'_>) -> bool {
+        if let Role::Write(node) = found.role {
+            let is_statement = node.parent() == Some(found.statement);
+            return is_statement && node.field(Field::Right).is_none_or(|right| is_pure(self.tree, right));
+        }
+        let mut node = found.node;
+        loop {
+            let Some(parent) = node.parent() else { return false };
+            match parent.kind() {
+                Kind::ParenthesizedExpression => node = parent,
+                Kind::ReturnStatement => return true,
+                Kind::InitDeclarator => {
+                    return parent.parent().is_some_and(|it| it.fields(Field::Declarator).count() == 1);
+                }
+                Kind::AssignmentExpression => {
+                    let left = parent.field(Field::Left).filter(|left| left.kind() == Kind::Identifier);
+                    return left.is_some_and(|left| self.is_own(left)) && parent.parent() == Some(found.statement);
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    /// Whether an index may be evaluated for each element: what a member's index names might be another member, or refer to an element.
+    pub(super) fn may_stand_in_loops(&self, index: Node<'_>) -> bool {
+        let is_own = || self.tree.identifiers(index).iter().all(|name| self.is_own(*name));
+        is_arithmetic(self.tree, index) && (!self.holder.is_member || is_own())
     }
 
     /// Whether only this function can change a variable.
@@ -96,8 +136,17 @@ impl Writer<'_> {
     }
 }
 
+/// What the only index of a use counts: `top` of `stack[--top]`.
+fn counted<'t>(found: &IndexedUse<'t>) -> Option<Node<'t>> {
+    let [dimension] = found.dimensions.as_slice() else { return None };
+    let is_update = dimension.index.kind() == Kind::UpdateExpression;
+    is_update.then(|| dimension.index.field(Field::Argument)).flatten()
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::Form;
+    use super::super::tests::edited;
     use super::*;
 
     /// The variables that the first statement of a kernel writes, and whether it has unknown side effects.
@@ -139,5 +188,24 @@ mod tests {
     fn of_a_condition_only_the_condition_counts() {
         assert_eq!(effects("if (a[n] > 0) m = next(n);"), (vec![], false));
         assert!(effects("if (next(a[n])) m = 1;").1);
+    }
+
+    #[test]
+    fn what_others_name_too_is_counted_at_its_turn() {
+        let lines = |body: &str| edited("c", Form::Branch, &format!("    int& r = n;\n{body}"));
+        let writes = lines("    c[n++] = r;").unwrap();
+        assert!(writes.contains("const int c_value = r;\n    const auto c_index = n++;"), "{writes}");
+        assert!(lines("    c[r++] = n;").unwrap().contains("const int c_value = n;\n    const auto c_index = r++;"));
+        assert!(lines("    int m = c[--r];").is_some());
+        for body in [
+            "    int x = r, y = c[--n];",
+            "    int2 v = {r, c[--n]};",
+            "    out[r] = c[--n];",
+            "    m = r << c[--n];",
+            "    c[n++] = next(r);",
+            "    if (c[--r]) n = 1;",
+        ] {
+            assert_eq!(lines(body), None, "{body}");
+        }
     }
 }

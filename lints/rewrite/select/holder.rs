@@ -15,6 +15,7 @@ use super::role::{Role, role};
 use super::row::Row;
 use crate::rewrite::facts::classes::{class_around, member_array};
 use crate::rewrite::facts::evaluation::site;
+use crate::rewrite::facts::instances::arguments_of_instances;
 use crate::rewrite::facts::number::{is_number, is_value_type};
 use crate::rewrite::facts::sites::trees;
 use crate::rewrite::facts::taken::{has_operators, is_value, may_keep_references};
@@ -99,7 +100,14 @@ impl Holder {
     /// not show it.
     fn is_bounded(&self) -> bool {
         self.declaration.kind.has_parts()
-            || (self.declaration.is_parameter && !self.extents().unwrap_or_default().is_empty())
+            || (self.declaration.is_parameter
+                && (!self.extents().unwrap_or_default().is_empty() || self.is_reference()))
+    }
+
+    /// Whether it is a reference: then it is one object, whose members have their extents.
+    fn is_reference(&self) -> bool {
+        let around = self.name_node().and_then(|name| name.parent());
+        around.is_some_and(|it| it.kind() == Kind::ReferenceDeclarator && !self.tree.slice(it).starts_with("&&"))
     }
 
     pub fn function(&self) -> Option<Node<'_>> {
@@ -214,6 +222,7 @@ impl Holder {
                 let extent = self.extent(path, position, object)?;
                 let count = self.tree.evaluate(&extent, path.node.start_byte());
                 let count = count.and_then(|count| u64::try_from(count).ok());
+                let count = count.or_else(|| self.count_in(object).filter(|_| path.steps.len() == 1));
                 let row = count.and_then(|count| Row::of(&self.tree, index, count));
                 dimensions.push(match row {
                     Some(row) => Dimension { index: row.number, extent: row.extent, count: Some(row.count) },
@@ -226,7 +235,8 @@ impl Holder {
         let type_text = self.type_of(path)?.or_else(|| self.member_type(path, object));
         let tree = &*self.tree;
         let is_of_values =
-            type_text.as_deref().is_some_and(|text| is_value_type(tree, text)) || is_number(tree, path.node);
+            type_text.as_deref().is_some_and(|text| is_value_type(tree, text) || self.is_given_values(text))
+                || is_number(tree, path.node);
         let is_taken = || is_of_values && is_value(tree, path.node);
         let may_be_kept = || role == Role::Read && !is_taken() && may_keep_references(tree);
         // The copies of a class, and what its operators do with them, may be anything.
@@ -234,6 +244,23 @@ impl Holder {
             return None;
         }
         Some(IndexedUse { node: path.node, dimensions, type_text, role, statement, is_conditional })
+    }
+
+    /// The number of elements of the object's member array, as the compiler's front end has it: in a method of a template, the text does
+    /// not show it.
+    fn count_in(&self, object: &StackObject) -> Option<u64> {
+        let members = &object.variable.as_ref().filter(|_| self.is_member)?.members;
+        let name = |path: &str| path.rsplit('.').next() == Some(self.declaration.name.as_str());
+        let mut named = members.iter().filter(|(path, _)| name(path));
+        let (_, type_text) = named.next().filter(|_| named.next().is_none())?;
+        type_text.split_once('[')?.1.strip_suffix(']')?.parse().ok()
+    }
+
+    /// Whether a type is a parameter of the template that a member's class is, and all mentions of it give it numbers.
+    fn is_given_values(&self, type_text: &str) -> bool {
+        let class = self.function().filter(|_| self.is_member).and_then(class_around);
+        let given = class.and_then(|class| arguments_of_instances(&self.tree, class, type_text));
+        given.is_some_and(|given| given.iter().all(|argument| is_value_type(&self.tree, argument)))
     }
 
     /// The number of elements that the subscript at a position of a path can select.

@@ -86,8 +86,8 @@ mod tests {
         check(
             "c",
             "    c[n++] = p[0];",
-            "    const auto c_index = n++;
-    const int c_value = p[0];
+            "    const int c_value = p[0];
+    const auto c_index = n++;
     #pragma unroll
     for (int k = 0; k < 6; ++k) if (k == c_index) c[k] = c_value;",
         );

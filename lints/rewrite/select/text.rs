@@ -6,7 +6,7 @@ use cuda_syntax::identifiers::{FreshNames, identifiers, occurrences};
 use cuda_syntax::tree::resolve;
 
 use super::{Lines, Writer};
-use crate::rewrite::facts::purity::{is_arithmetic, is_name_path};
+use crate::rewrite::facts::purity::is_name_path;
 use crate::rewrite::select::holder::IndexedUse;
 
 /// Names for the counters of loops over all elements.
@@ -24,7 +24,7 @@ impl Writer<'_> {
         let mut indices = Vec::new();
         for dimension in &found.dimensions {
             let text = self.text(dimension.index.byte_range(), replaced);
-            if is_arithmetic(self.tree, dimension.index) {
+            if self.may_stand_in_loops(dimension.index) {
                 indices.push(if is_name_path(dimension.index) { text } else { format!("({text})") });
                 continue;
             }

@@ -27,7 +27,9 @@ impl Writer<'_> {
             return None;
         }
         let base = self.base_name(found);
-        let indices = self.indices(found, &base, replaced, lines);
+        // The value comes first, as in C++17: it may name what the index counts.
+        let is_counted = self.is_taken_once(found);
+        let early = (!is_counted).then(|| self.indices(found, &base, replaced, lines));
         let right = node.field(Field::Right);
         let mut parts = Vec::new();
         if let Some(right) = right.filter(|_| is_update) {
@@ -38,6 +40,7 @@ impl Writer<'_> {
             Some(right) => Some(self.value(found, node, right, &base, replaced, lines)?),
             None => None,
         };
+        let indices = early.unwrap_or_else(|| self.indices(found, &base, replaced, lines));
         let counters = self.counters(found, &indices)?;
         let element = self.element(found, &counters, replaced);
         let value = value.map(|value| match is_update {
@@ -96,7 +99,8 @@ impl Writer<'_> {
         // What is converted in each round may change what the index names.
         let is_known =
             || is_number(self.tree, right) || !(has_conversions(self.tree) || calls_operator(self.tree, node));
-        let is_local = right.kind() == Kind::Identifier && self.is_own(right) && is_known();
+        let is_local =
+            right.kind() == Kind::Identifier && self.is_own(right) && is_known() && !self.counts_for_others(found);
         let is_assignment = node.field(Field::Operator).is_some_and(|it| self.tree.slice(it) == "=");
         // A choice would convert the value that is assigned; an operator takes it as it is.
         let is_as_it_is = self.form == Form::Branch || !is_assignment;

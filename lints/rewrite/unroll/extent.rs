@@ -35,12 +35,12 @@ impl<'a> WantedArray<'a> {
     pub fn has(&self, tree: &SyntaxTree, element: Node<'_>) -> bool {
         let is_given =
             |array: Option<Node<'_>>| array.and_then(array_in).is_some_and(|base| tree.slice(base) == self.name);
-        match element.kind() {
-            Kind::CallExpression => indexings(tree, element).into_iter().any(|found| {
+        let is_indexed = || {
+            indexings(tree, element).into_iter().any(|found| {
                 is_given(found.array) || is_given(found.object()) || self.has_subscript(tree, found.element)
-            }),
-            _ => self.has_subscript(tree, element),
-        }
+            })
+        };
+        element.kind() == Kind::SubscriptExpression && self.has_subscript(tree, element) || is_indexed()
     }
 
     fn has_subscript(&self, tree: &SyntaxTree, subscript: Node<'_>) -> bool {
@@ -60,7 +60,7 @@ impl<'a> WantedArray<'a> {
 
 /// An element of a local array, or of a member that is an array, whose index rises with an induction variable.
 pub struct IndexedElement<'t> {
-    /// The element, or a call that accesses it in any case.
+    /// The element, or a call or the subscript of an object that accesses it in any case.
     pub node: Node<'t>,
     /// The number of rounds after which the index is beyond the array, as text for the loop's place.
     pub extent: String,
@@ -119,7 +119,7 @@ pub fn indexed_elements<'t>(tree: &'t SyntaxTree, region: Node<'t>, counter: &st
         .filter(is_own)
         .flat_map(|node| match node.kind() {
             Kind::CallExpression => of_call(node),
-            _ => of_subscript(node).into_iter().collect(),
+            _ => of_subscript(node).map_or_else(|| of_call(node), |element| vec![element]),
         })
         .collect()
 }
@@ -195,7 +195,8 @@ pub fn dimension<'t, T>(
             (sizes.len(), spelled, Some(member))
         }
     };
-    let (is_of_member, ends_loops) = (member.is_some(), member.is_none_or(|member| member.ends_loops()));
+    let object = call.and_then(Indexing::object);
+    let (is_of_member, ends_loops) = (member.is_some(), member.is_none_or(|member| member.ends_loops(object)));
     let is_element = sizes == indices.len() || sizes > indices.len() && is_accessed_by_callee(tree, used);
     (is_element && !is_flat && is_plain_extent(&size)).then_some((Dimension { size, ends_loops, is_of_member }, answer))
 }

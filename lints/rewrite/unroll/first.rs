@@ -83,9 +83,10 @@ impl ForLoop {
             let is_row = |used: Node<'_>| {
                 Subscript::of(used).and_then(Subscript::base).is_some_and(|base| base.kind() == Kind::Identifier)
             };
-            let is_whole = match used.kind() {
-                Kind::CallExpression => indexings(tree, used).iter().all(|it| is_row(it.element)),
-                _ => is_row(used),
+            let indexed = indexings(tree, used);
+            let is_whole = match indexed.is_empty() {
+                true => is_row(used),
+                false => indexed.iter().all(|it| is_row(it.element)),
             };
             let all = tree.declarations(enclosing_function(used)?);
             let meant = |at: usize| resolve(&all, self.counter(), at).map(|found| found.range);

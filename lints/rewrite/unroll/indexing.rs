@@ -1,4 +1,4 @@
-//! Elements that a called function indexes by what it gets: `load(d)` of a lambda, `put(a, d)`, `row.set(d)`, `m(i, j)`. An index
+//! Elements that a called function indexes by what it gets: `load(d)` of a lambda, `put(a, d)`, `row.set(d)`, `m(i, j)`, `m[i]`. An index
 //! beyond the array is then as undefined as where the element is named itself.
 
 use cuda_syntax::SyntaxTree;
@@ -11,7 +11,7 @@ use super::member::of_instance;
 use super::rise::Rise;
 use super::sizes::base_of;
 use crate::rewrite::facts::accessed::is_accessed;
-use crate::rewrite::facts::called::{Called, called};
+use crate::rewrite::facts::called::{Called, called, called_by_subscript};
 use crate::rewrite::facts::integers::plain_words;
 use crate::rewrite::facts::steady::may_write;
 use crate::rewrite::facts::variables::{uses_of, variable};
@@ -30,12 +30,18 @@ pub struct Indexing<'t> {
     pub array: Option<Node<'t>>,
 }
 
-/// What a call indexes.
+/// What a call indexes, or a subscript of an object.
 pub fn indexings<'t>(tree: &'t SyntaxTree, node: Node<'t>) -> Vec<Indexing<'t>> {
     let found = || {
-        let call = Call::of(node).filter(|call| call.arguments().next().is_some())?;
-        let function = called(tree, call)?;
-        let numbers = numbers(tree, call, &function);
+        let (function, arguments) = match (Call::of(node), Subscript::of(node)) {
+            (Some(call), _) => {
+                let arguments: Vec<Node<'t>> = call.arguments().collect();
+                (called(tree, call).filter(|_| !arguments.is_empty())?, arguments)
+            }
+            (_, Some(subscript)) => (called_by_subscript(tree, subscript)?, vec![subscript.index()?]),
+            _ => return None,
+        };
+        let numbers = numbers(tree, &arguments, &function);
         let body = function.body;
         let subscripts = body.descendants().filter(|it| {
             let is_inner = it.parent().and_then(Subscript::of).is_some_and(|around| around.base() == Some(*it));
@@ -43,7 +49,7 @@ pub fn indexings<'t>(tree: &'t SyntaxTree, node: Node<'t>) -> Vec<Indexing<'t>> 
         });
         let certain = subscripts.filter(|it| is_certain(tree, *it, &function, node));
         let known = certain.filter_map(|element| {
-            let array = array_of(tree, element, call, &function)?;
+            let array = array_of(tree, element, &arguments, &function)?;
             Some(Indexing { tree, call: node, element, function: function.clone(), numbers: numbers.clone(), array })
         });
         Some(known.collect())
@@ -52,13 +58,13 @@ pub fn indexings<'t>(tree: &'t SyntaxTree, node: Node<'t>) -> Vec<Indexing<'t>> 
 }
 
 /// The arguments that a function gets by value as integers of 32 bits or more, and keeps.
-fn numbers<'t>(tree: &'t SyntaxTree, call: Call<'t>, function: &Called<'t>) -> Vec<(Node<'t>, Node<'t>)> {
-    let given = call.arguments().enumerate().filter_map(|(at, argument)| {
+fn numbers<'t>(tree: &'t SyntaxTree, arguments: &[Node<'t>], function: &Called<'t>) -> Vec<(Node<'t>, Node<'t>)> {
+    let given = arguments.iter().enumerate().filter_map(|(at, argument)| {
         let name = function.number(at)?;
         let type_text = plain_words(&variable(tree, name)?.type_text);
         let is_wide = is_of_32_bits(&type_text) || is_of_64_bits(&type_text) || type_text == "auto";
         let is_kept = is_wide && !may_write(tree, function.body, tree.slice(name));
-        is_kept.then_some((name, argument))
+        is_kept.then_some((name, *argument))
     });
     given.collect()
 }
@@ -100,7 +106,7 @@ fn is_certain<'t>(tree: &'t SyntaxTree, element: Node<'t>, function: &Called<'t>
 fn array_of<'t>(
     tree: &'t SyntaxTree,
     element: Node<'t>,
-    call: Call<'t>,
+    arguments: &[Node<'t>],
     function: &Called<'t>,
 ) -> Option<Option<Node<'t>>> {
     let base = base_of(element);
@@ -116,7 +122,7 @@ fn array_of<'t>(
     };
     let declared = tree.root()?.named_descendant_for_byte_range(own.range.0, own.range.1)?;
     let is_moved = uses_of(tree, declared)?.iter().any(|used| access_path(*used) == *used && role(*used).1);
-    (!is_moved).then(|| call.arguments().nth(position).map(Some))?
+    (!is_moved).then(|| arguments.get(position).copied().map(Some))?
 }
 
 impl<'t> Indexing<'t> {
@@ -203,6 +209,7 @@ mod tests {
         __device__ float maybe(int i) { return i < n ? v[i] : 0; } };\n\
         template <int N> struct Mat { float v[N * N]; __device__ float& operator()(int i, int j) { return v[i * N + j]; } };\n\
         struct Two { float v[6]; __device__ void put(int i) { v[i] = 1; } }; struct Wide { float v[99]; __device__ void put(int i) { v[i] = 1; } };\n\
+        struct Vec { float v[6]; int n; __device__ float& operator[](int i) { return v[i]; } __device__ const float &operator[](int i) const { return v[i]; } };\n\
         struct Far { float v[6]; __device__ void far(int i); };\n\
         __device__ void store(float* a, int i, float x) { a[i] = x; }\n\
         __device__ void narrow(float* a, unsigned char i) { a[i] = 1; }\n\
@@ -213,7 +220,7 @@ mod tests {
 
     fn guarded(body: &str, array: &str) -> Option<String> {
         let text = format!(
-            "{HEAD}__global__ void k(float* in, int n, long long w) {{\n  float a[8], b[4][5]; Row r; Mat<6> m; Two t; Far f;\n  {body}\n}}\n"
+            "{HEAD}__global__ void k(float* in, int n, long long w) {{\n  float a[8], b[4][5]; Row r; Vec vec; Mat<6> m; Two t; Far f;\n  {body}\n}}\n"
         );
         let tree = Rc::new(SyntaxTree::example("a.cu", &text));
         let found = for_loops(&tree, text.find("; ++i)")?);
@@ -284,6 +291,12 @@ mod tests {
                 "for (int i = 0; i < n; ++i) in[i] = m(i, 2);",
                 "m",
                 "for (int i = 0; i < 6; ++i) if (i < n) in[i] = m(i, 2);",
+            ),
+            (
+                "",
+                "for (int i = 0; i < n; ++i) vec[i] = in[i];",
+                "vec",
+                "for (int i = 0; i < 6; ++i) if (i < n) vec[i] = in[i];",
             ),
         ] {
             let found = guarded(&format!("{before}{body}"), array);

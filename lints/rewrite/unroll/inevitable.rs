@@ -28,12 +28,12 @@ pub(in crate::rewrite) fn is_inevitable(tree: &SyntaxTree, used: Node<'_>, body:
         || (exits.iter().all(is_before) && before.iter().all(|statement| is_idle(tree, *statement, harmless)))
 }
 
-/// Whether an element is certainly accessed where it is named, or by the function that gets it; or by a call that indexes it.
+/// Whether an element is certainly accessed where it is named, or by the function that gets it; or by a call or an
+/// operator that indexes it.
 pub(in crate::rewrite) fn is_used(tree: &SyntaxTree, element: Node<'_>) -> bool {
-    match element.kind() {
-        Kind::CallExpression => !indexings(tree, element).is_empty(),
-        _ => is_accessed(tree, element) || is_accessed_by_callee(tree, element),
-    }
+    let is_named =
+        element.kind() != Kind::CallExpression && (is_accessed(tree, element) || is_accessed_by_callee(tree, element));
+    is_named || !indexings(tree, element).is_empty()
 }
 
 /// The whole expression or declaration in which an element is accessed.

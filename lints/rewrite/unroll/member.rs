@@ -132,21 +132,27 @@ impl<'t> MemberArray<'t> {
     }
 
     /// Whether a round with an index beyond the array would not just go on in what is beside it: it is no last member of one element,
-    /// as of structures that are longer than their class, and no other of its type follows it, as in `float x[8], y[8];`.
-    pub fn ends_loops(&self) -> bool {
+    /// as of structures that are longer than their class, and no other of its type follows it, as in `float x[8], y[8];`. A method is
+    /// called for an object.
+    pub fn ends_loops(&self, object: Option<Node<'t>>) -> bool {
         let (tree, declaration) = (self.tree, self.declaration);
         let mut declarators = declaration.fields(Field::Declarator);
         let is_last_here = declarators.all(|it| it.start_byte() <= self.name.start_byte());
         let has_several = self.sizes().first().is_some_and(|size| tree.value_of(*size) != Some(1));
         let is_of_union = self.class.kind() == Kind::UnionSpecifier;
-        is_of_union || (is_last_here && has_several && self.follows_another_type())
+        is_of_union || (is_last_here && has_several && self.follows_another_type(object))
     }
 
-    fn follows_another_type(&self) -> bool {
+    fn follows_another_type(&self, object: Option<Node<'t>>) -> bool {
+        let parameters = self.tree.template_parameters(self.class);
         // Names of types may stand for one another, and so may integers of one size.
         let type_of = |node: Node<'t>| {
             let text = node.field(Field::Type).map(|it| self.tree.slice(it).trim())?;
-            Some((types::size_of(text)?, matches!(text, "float" | "double")))
+            let text = match parameters.iter().any(|it| it == text) {
+                true => of_instance(self.tree, self.class, text, object.or_else(|| root(self.base))?)?,
+                false => text.to_string(),
+            };
+            Some((types::size_of(&text)?, matches!(text.as_str(), "float" | "double")))
         };
         let own = type_of(self.declaration);
         let behind = std::iter::successors(self.declaration.next_named_sibling(), |it| it.next_named_sibling());
