@@ -157,6 +157,9 @@ impl<'a> Reader<'a> {
     fn value(&self, at: Node<'a>, steps: usize) -> Option<i64> {
         let steps = steps.checked_sub(1)?;
         let text = self.tree.compiled().compiled(self.tree.text(), at.byte_range())?;
+        if at.kind() == Kind::QualifiedIdentifier {
+            return self.tree.evaluate(&text, at.start_byte());
+        }
         types::evaluate(with_vector_sizes(&text).trim(), &|name| {
             let value = match self.variable(at, name)? {
                 Some(value) => self.value(value, steps)?,

@@ -17,7 +17,7 @@ use crate::tree::syntax_tree::SyntaxTree;
 /// Limit on nested names; it stops circular definitions.
 const MAX_DEPTH: usize = 16;
 
-/// A declaration at namespace or class scope.
+/// A declaration at namespace or class scope, or an enumerator.
 #[derive(Debug, Clone)]
 pub struct OuterName {
     /// Offset of the name.
@@ -115,13 +115,30 @@ impl SyntaxTree {
 
     fn value_of_text(&self, text: &str, at: usize, depth: usize) -> Option<Value> {
         let depth = depth.checked_sub(1)?;
+        if let Some((scope, name)) = text.trim().split_once("::") {
+            return self.value_of_member(scope.trim(), name.trim(), at, depth);
+        }
         constant::evaluate(text, &|name| self.value_of_name(name, at, depth))
+    }
+
+    /// The value of `Config::BLOCK`, the only constant of its name in the text.
+    fn value_of_member(&self, scope: &str, name: &str, at: usize, depth: usize) -> Option<Value> {
+        let all = self.memory.outer_names.get_or_init(|| self.outer_names()).get(name)?;
+        let [only] = all.as_slice() else { return None };
+        let body = self.root()?.named_descendant_for_byte_range(only.scope.0, only.scope.1)?;
+        let around = body.parent().filter(|_| only.offset <= at)?;
+        let is_it = around.field(Field::Name).is_some_and(|it| self.slice(it) == scope)
+            && around.parent().is_none_or(|it| it.kind() != Kind::TemplateDeclaration);
+        let is_known = matches!(self.compiled(), lmem_unit::CompiledText::Known(_));
+        let (start, end) = only.value.filter(|_| is_it && is_known)?;
+        typed(&only.type_text, self.value_in(start, end, depth)?)
     }
 
     /// The range of the initializer of the constant that a name is at an offset.
     pub(super) fn constant_initializer(&self, name: &str, at: usize) -> Option<(usize, usize)> {
         if let Some(declaration) = self.local_at(name, at) {
-            return declaration.initializer.filter(|_| self.is_constant_declaration(declaration.range.0));
+            let is_alone = !self.is_enumerator_of_function(name);
+            return declaration.initializer.filter(|_| is_alone && self.is_constant_declaration(declaration.range.0));
         }
         self.outer_at(name, at).ok()?.value
     }
@@ -188,6 +205,16 @@ impl SyntaxTree {
         (is_in_scope && !self.is_in_derived_class(at)).then_some(only).ok_or(())
     }
 
+    /// Whether a function declares an enumerator of a name, which may hide a variable.
+    fn is_enumerator_of_function(&self, name: &str) -> bool {
+        let all = self.memory.outer_names.get_or_init(|| self.outer_names()).get(name);
+        let is_of_function = |found: &OuterName| {
+            let node = self.root().and_then(|root| root.named_descendant_for_byte_range(found.offset, found.offset + 1));
+            node.is_some_and(|node| node.enclosing(Kind::CompoundStatement).is_some())
+        };
+        all.is_some_and(|all| all.iter().any(is_of_function))
+    }
+
     /// Whether an offset is in a member function of a class with bases: names there may be members of a base class.
     fn is_in_derived_class(&self, at: usize) -> bool {
         let has_bases = |node: Node<'_>| node.children().any(|child| child.kind() == Kind::BaseClassClause);
@@ -236,14 +263,35 @@ impl SyntaxTree {
                 }
                 Kind::Enumerator => {
                     if let Some(name) = node.field(Field::Name) {
-                        add(name, None, "");
+                        add(name, self.value_of_enumerator(node), "int");
                     }
                 }
                 _ => {}
             }
             open.extend(node.children().map(|child| (child, inner)));
         }
+        // Those that functions declare are in scope to the end of their block.
+        for enumerator in self.nodes_of(&[Kind::Enumerator]) {
+            let Some((name, block)) = enumerator.field(Field::Name).zip(enumerator.enclosing(Kind::CompoundStatement)) else {
+                continue;
+            };
+            names.entry(self.slice(name).to_string()).or_default().push(OuterName {
+                offset: name.start_byte(),
+                value: self.value_of_enumerator(enumerator).map(|value| (value.start_byte(), value.end_byte())),
+                type_text: "int".to_string(),
+                scope: (block.start_byte(), block.end_byte()),
+            });
+        }
         names
+    }
+
+    /// The value that an enumerator is given, if it is that of an unnamed enumeration: `enum { SIZE = 8 };`. Operators may be overloaded
+    /// for others, and some have a scope or a type of their own.
+    fn value_of_enumerator<'t>(&self, enumerator: Node<'t>) -> Option<Node<'t>> {
+        let enumeration = enumerator.enclosing(Kind::EnumSpecifier)?;
+        let body = enumeration.field(Field::Body)?;
+        let head = self.text().get(enumeration.start_byte()..body.start_byte())?;
+        enumerator.field(Field::Value).filter(|_| head.trim() == "enum")
     }
 }
 
@@ -280,11 +328,38 @@ mod tests {
     }
 
     #[test]
+    fn members_have_the_value_of_their_class() {
+        for (text, expected) in [
+            ("struct Config { static constexpr int N = 8; };\nvoid f() { HERE; }", Some(8)),
+            ("namespace Config { constexpr int N = 8; }\nvoid f() { HERE; }", Some(8)),
+            ("struct Config { enum { N = 8 }; };\nvoid f() { HERE; }", Some(8)),
+            ("struct Config { int N = 8; };\nvoid f() { HERE; }", None),
+            ("struct Other { static constexpr int N = 8; };\nvoid f() { HERE; }", None),
+            ("template <int M> struct Config { static constexpr int N = M; };\nvoid f() { HERE; }", None),
+            ("template <class T> struct Config { static constexpr int N = 8; };\nvoid f() { HERE; }", None),
+            ("struct Config { static constexpr int N = 8; }; struct Other { static constexpr int N = 4; };\nvoid f() { HERE; }", None),
+            ("void f() { HERE; }\nstruct Config { static constexpr int N = 8; };", None),
+        ] {
+            let tree = SyntaxTree::example("a.cu", text);
+            let at = text.find("HERE").expect("the text has a mark");
+            assert_eq!(tree.evaluate("Config::N", at), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn names_have_the_value_of_their_scope() {
         for (text, expected) in [
             ("#define N 4\nvoid f() { int a[N]; HERE; }", Some(4)),
             ("constexpr int N = 2 + 3;\nvoid f() { HERE; }", Some(5)),
             ("constexpr int N = 4;\nvoid f() { constexpr int N = 8; HERE; }", Some(8)),
+            ("enum { M = 2, N = M + 6 };\nvoid f() { HERE; }", Some(8)),
+            ("enum { M = 2, N };\nvoid f() { HERE; }", None),
+            ("enum Size { N = 8 };\nvoid f() { HERE; }", None),
+            ("enum : char { N = 8 };\nvoid f() { HERE; }", None),
+            ("void f() { enum { N = 8 }; HERE; }", Some(8)),
+            ("void f() { { enum { N = 8 }; } HERE; }", None),
+            ("constexpr int N = 4;\nvoid f() { enum { N = 8 }; HERE; }", None),
+            ("void f() { constexpr int N = 4; { enum { N = 8 }; HERE; } }", None),
             ("constexpr int N = 4;\nvoid f() { { constexpr int N = 8; } HERE; }", Some(4)),
             ("constexpr int N = 4;\nvoid f(int N) { HERE; }", None),
             ("constexpr int N = 4;\ntemplate <int N> void f() { HERE; }", None),
