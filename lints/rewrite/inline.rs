@@ -19,9 +19,9 @@ use crate::rewrite::Rewrite;
 use crate::rewrite::facts::linkage::is_called_by_symbol;
 use crate::rewrite::facts::sites::{functions_named, trees};
 
-/// Instructions of PTX that inlining may add to a unit: with more, code no longer fits the instruction cache, and `ptxas` takes
-/// minutes. Such functions are kept out of line on purpose.
-const MAX_ADDED: usize = 2_000;
+/// Instructions of PTX that inlining may add to a unit: with more, `ptxas` takes long, and such functions are kept out of line on
+/// purpose. What grows too much for what it gains is found by its machine code.
+const MAX_ADDED: usize = 10_000;
 
 /// Lets the compiler inline the functions (mangled names) that receive an object's address.
 pub fn suggestion(cx: &LintContext<'_>, object: &StackObject, functions: &[String]) -> Option<Suggestion> {

@@ -58,6 +58,8 @@ impl<'f> Products<'f> {
         self.function.instructions.iter().filter(|instruction| is_floating(instruction)).any(|instruction| {
             let operands: Vec<Reg> = instruction.operands.iter().skip(1).filter_map(register).collect();
             match (instruction.opcode(), operands.as_slice()) {
+                // Twice a product.
+                (Opcode::Add, [left, right]) if left == right && !instruction.operands.iter().any(is_negated) => false,
                 (Opcode::Add | Opcode::Sub, [left, right]) if !is_fixed(instruction) => {
                     self.are_of_one(*left, *right) || self.are_of_one(*right, *left)
                 }
@@ -131,6 +133,10 @@ fn register(operand: &Operand) -> Option<Reg> {
     }
 }
 
+fn is_negated(operand: &Operand) -> bool {
+    matches!(operand, Operand::NegReg(_))
+}
+
 fn is_floating(instruction: &Instruction) -> bool {
     instruction.form.types.iter().any(|ty| matches!(ty, Type::F16 | Type::F32 | Type::F64 | Type::Bf16))
 }
@@ -173,6 +179,9 @@ mod tests {
                 true,
             ),
             ("mul.f32 %f3, %f1, %f2;\nneg.f32 %f4, %f3;\nfma.rn.f32 %f5, %f1, %f2, %f4;", true),
+            // Twice a product, and a product from itself.
+            ("mul.f32 %f3, %f1, %f2;\nadd.f32 %f4, %f3, %f3;", false),
+            ("mul.f32 %f3, %f1, %f2;\nsub.f32 %f4, %f3, %f3;", true),
             // A function got both factors.
             (
                 "mul.f32 %f3, %f1, %f2;\n{\n.param .b32 a;\nst.param.f32 [a+0], %f1;\n.param .b32 b;\nst.param.f32 [b+0], %f2;\n\
