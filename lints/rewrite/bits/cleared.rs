@@ -42,9 +42,10 @@ pub(super) fn cleared_by_calls<'t>(tree: &'t SyntaxTree, declared: &Declared<'t>
         tree.slice(node) == name && meant == Some(declared.name.start_byte())
     };
     let sizes = declared.extents.iter().map(|extent| tree.settled_value_of(*extent));
-    let elements = sizes.collect::<Option<Vec<_>>>()?.into_iter().try_fold(1_i64, i64::checked_mul)?;
+    let sizes = sizes.collect::<Option<Vec<_>>>();
+    let elements = sizes.and_then(|sizes| sizes.into_iter().try_fold(1_i64, i64::checked_mul));
     let bytes = types::size_of(tree.slice(declared.statement.field(Field::Type)?));
-    let bytes = bytes.and_then(|bytes| elements.checked_mul(i64::try_from(bytes).ok()?));
+    let bytes = elements.zip(bytes).and_then(|(elements, bytes)| elements.checked_mul(i64::try_from(bytes).ok()?));
     let is_all = |size: Node<'_>| {
         let words: Vec<&str> = identifiers(tree.slice(size)).collect();
         let is_sizeof = size.kind() == Kind::SizeofExpression && words == ["sizeof", name];

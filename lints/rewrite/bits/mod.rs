@@ -11,6 +11,7 @@ mod flags;
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
+use cuda_syntax::tree::{enclosing_function, resolve};
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
 
@@ -19,8 +20,8 @@ use self::flags::{Flags, index_of};
 use super::Rewrite;
 use super::facts::evaluation::{is_in_lambda, site};
 use super::facts::purity::is_pure_call;
-use super::shared::columns::{Use, uses_beside, zero};
-use super::shared::declaration::{PrivateVariable, declared, private_variable};
+use super::shared::columns::{Use, before_statement, uses_beside, zero};
+use super::shared::declaration::{Declared, PrivateVariable, declared, private_variable};
 
 /// The integers for up to so many flags, with the suffix of their literals.
 const INTEGERS: [(i64, &str, &str); 2] = [(32, "unsigned", "u"), (64, "unsigned long long", "ull")];
@@ -29,7 +30,7 @@ const INTEGERS: [(i64, &str, &str); 2] = [(32, "unsigned", "u"), (64, "unsigned 
 pub fn suggestion(object: &StackObject) -> Option<Suggestion> {
     let variable = private_variable(object).filter(|_| object.escapes().is_empty())?;
     let name = object.variable.as_ref()?.name.clone();
-    let Packed { edits, bits, is_of_integers, has_rows } = edits(&variable)?;
+    let Packed { edits, bits, is_of_integers, has_rows } = edits(&variable, object.elements())?;
     let applicability = if is_of_integers { Applicability::MaybeIncorrect } else { Applicability::MachineApplicable };
     let rewrite = Rewrite::new(applicability, edits);
     let rewrite = rewrite.within_kernel(variable.is_of_kernel).keeping_loops(true);
@@ -67,7 +68,8 @@ struct Packed {
     has_rows: bool,
 }
 
-fn edits(variable: &PrivateVariable) -> Option<Packed> {
+/// `compiled` is the number of flags of the instance that was compiled, where the array is that of a template.
+fn edits(variable: &PrivateVariable, compiled: Option<u64>) -> Option<Packed> {
     let tree = &*variable.tree;
     let declared = declared(tree, variable.offset)?;
     let type_node = declared.statement.field(Field::Type)?;
@@ -76,7 +78,9 @@ fn edits(variable: &PrivateVariable) -> Option<Packed> {
         [rows, extent] => (Some(*rows), *extent),
         _ => return None,
     };
-    let elements = tree.settled_value_of(extent)?;
+    let settled = tree.settled_value_of(extent);
+    let of_instance = || i64::try_from(compiled.filter(|_| is_of_template(tree, &declared))?).ok();
+    let elements = settled.or_else(of_instance)?;
     let integer = Some(tree.slice(type_node)).filter(|name| FLAG_TYPES.contains(name));
     let is_of_flags = (tree.slice(type_node) == "bool" || integer.is_some()) && !declared.is_of_pointers;
     let (bits, type_text, suffix) = INTEGERS.into_iter().find(|(bits, ..)| (1..=*bits).contains(&elements))?;
@@ -89,6 +93,10 @@ fn edits(variable: &PrivateVariable) -> Option<Packed> {
     }
     let flags = Flags { tree, name: tree.slice(declared.name), one: format!("1{suffix}"), integer };
     let mut edits = flags.declaration(&declared, (type_node, type_text), rows)?;
+    if settled.is_none() {
+        let enough = format!("static_assert({} <= {bits}, \"one bit for each\");", tree.slice(extent));
+        edits.push(before_statement(tree, declared.statement, &enough)?);
+    }
     let calls = cleared_by_calls(tree, &declared)?;
     edits.extend(calls.iter().map(|call| call.edit(tree, rows.is_some())).collect::<Option<Vec<_>>>()?);
     let beside: Vec<_> = calls.iter().map(|call| call.statement.byte_range()).collect();
@@ -112,6 +120,17 @@ fn edits(variable: &PrivateVariable) -> Option<Packed> {
         edits.extend(flags.element(element)?);
     }
     Some(Packed { edits, bits, is_of_integers: integer.is_some(), has_rows: rows.is_some() })
+}
+
+/// Whether the extent of an array is a template's parameter, and nothing else is declared beside it.
+fn is_of_template(tree: &SyntaxTree, declared: &Declared<'_>) -> bool {
+    let is_alone = declared.statement.fields(Field::Declarator).count() == 1;
+    let [extent] = declared.extents.as_slice() else { return false };
+    let name = tree.slice(*extent);
+    let is_parameter = extent.kind() == Kind::Identifier && tree.is_template_parameter(name, extent.start_byte());
+    let all = enclosing_function(*extent).map(|function| tree.declarations(function));
+    let is_hidden = all.is_none_or(|all| resolve(&all, name, extent.start_byte()).is_some());
+    is_alone && is_parameter && !is_hidden && tree.is_fixed(name, extent.start_byte())
 }
 
 /// Whether no function with effects is called while the statement that has an element computes: the integer is read
@@ -138,11 +157,11 @@ mod tests {
     fn bits(body: &str) -> Option<String> {
         let head = "struct View { const bool& one; View(const bool& one) : one(one) {} };\n\
             struct Slot { int at; Slot(int at); operator int() const; };\n\
-            __global__ void k(const int* in, int* out, int n) {\n";
+            template <int N> __global__ void k(const int* in, int* out, int n) {\n";
         let text = format!("{head}{body}\n}}\n");
         let tree = Rc::new(SyntaxTree::example("a.cu", &text));
         let offset = head.len() + occurrences(body, "seen").next()?;
-        let Packed { edits, .. } = edits(&PrivateVariable::at(&tree, offset)?)?;
+        let Packed { edits, .. } = edits(&PrivateVariable::at(&tree, offset)?, Some(40))?;
         let edited = apply(&text, &edits.iter().collect::<Vec<_>>())?;
         Some(edited.strip_prefix(head)?.strip_suffix("\n}\n")?.to_string())
     }
@@ -224,6 +243,15 @@ mod tests {
             (
                 "char seen[64]; memset(seen, 0, sizeof seen); while (n--) { seen[n] = 1; if (n & 1) memset(seen, 0, 64); } out[0] = !seen[n];",
                 "unsigned long long seen = 0; while (n--) { seen |= 1ull << n; if (n & 1) seen = 0; } out[0] = !(seen >> n & 1);",
+            ),
+            // Of a template, of which 40 flags were compiled.
+            (
+                "bool seen[N]; for (int i = 0; i < N; ++i) seen[i] = false; if (seen[n]) seen[0] = true;",
+                "static_assert(N <= 64, \"one bit for each\");\nunsigned long long seen = 0; if (seen >> n & 1) seen |= 1ull << 0;",
+            ),
+            (
+                "bool seen[N]; memset(seen, 0, sizeof(seen)); if (seen[n]) seen[0] = true;",
+                "static_assert(N <= 64, \"one bit for each\");\nunsigned long long seen = 0; if (seen >> n & 1) seen |= 1ull << 0;",
             ),
             // Integers that are only flags.
             (

@@ -434,6 +434,7 @@ template <typename T> __global__ void k(float* out, int n) {
             ("  float w[4] = {0.0f}; // none\n  w[n]++;", format!("  __shared__ float w_of_block[4][256]; // none\n  {fill}0;\n  w_of_block[n][threadIdx.x]++;")),
             ("float4 w[4] = {}; w[n].x++;", format!("__shared__ float4 w_of_block[4][256]; {fill}{{}}; w_of_block[n][threadIdx.x].x++;")),
             ("int w[2][4]{}; w[n][n]++;", "__shared__ int w_of_block[2][4][256]; for (int row = 0; row < 2; ++row) for (int column = 0; column < 4; ++column) w_of_block[row][column][threadIdx.x] = 0; w_of_block[n][n][threadIdx.x]++;".to_string()),
+            ("int w[2][2] = {{n, 1}, {2, 3}}; w[n][n]++;", "__shared__ int w_of_block[2][2][256]; w_of_block[0][0][threadIdx.x] = n; w_of_block[0][1][threadIdx.x] = 1; w_of_block[1][0][threadIdx.x] = 2; w_of_block[1][1][threadIdx.x] = 3; w_of_block[n][n][threadIdx.x]++;".to_string()),
         ] {
             assert_eq!(shared(before), Some(after));
         }
@@ -445,9 +446,11 @@ template <typename T> __global__ void k(float* out, int n) {
             "int w[2] = {n, w[0]}; w[n]++;",
             "int w[2] = {n, 2}, v = ++n; w[n]++;",
             "int w[2][2] = {1, 2}; w[n][n]++;",
+            "int w[2][2] = {{n, 2}, {3}}; w[n][n]++;",
+            "int w[2][2] = {{1, 2}, {3, w[0][0]}}; w[n][n]++;",
             "Node w[2] = {1}; w[n].child = 2;",
             "T w[2] = {1}; w[n] = 2;",
-            "int w[9] = {n, 1, 2, 3, 4, 5, 6, 7, 8}; w[n]++;",
+            "int w[17] = {n, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}; w[n]++;",
         ] {
             assert_eq!(shared(body), None, "{body}");
         }

@@ -48,9 +48,8 @@ pub(super) fn first_values(
         }
         let line = |(index, values): &(String, Vec<Node<'_>>)| {
             let assigned = values.iter().enumerate();
-            let assigned = assigned.map(|(at, value)| {
-                format!("{} = {};", of_index(&format!("{index}{at}")), tree.slice(*value).trim())
-            });
+            let assigned = assigned
+                .map(|(at, value)| format!("{} = {};", of_index(&format!("{index}{at}")), tree.slice(*value).trim()));
             assigned.collect::<Vec<_>>().join(" ")
         };
         return Some(rows.iter().map(line).collect());

@@ -209,7 +209,8 @@ impl SyntaxTree {
     fn is_enumerator_of_function(&self, name: &str) -> bool {
         let all = self.memory.outer_names.get_or_init(|| self.outer_names()).get(name);
         let is_of_function = |found: &OuterName| {
-            let node = self.root().and_then(|root| root.named_descendant_for_byte_range(found.offset, found.offset + 1));
+            let node =
+                self.root().and_then(|root| root.named_descendant_for_byte_range(found.offset, found.offset + 1));
             node.is_some_and(|node| node.enclosing(Kind::CompoundStatement).is_some())
         };
         all.is_some_and(|all| all.iter().any(is_of_function))
@@ -272,7 +273,8 @@ impl SyntaxTree {
         }
         // Those that functions declare are in scope to the end of their block.
         for enumerator in self.nodes_of(&[Kind::Enumerator]) {
-            let Some((name, block)) = enumerator.field(Field::Name).zip(enumerator.enclosing(Kind::CompoundStatement)) else {
+            let Some((name, block)) = enumerator.field(Field::Name).zip(enumerator.enclosing(Kind::CompoundStatement))
+            else {
                 continue;
             };
             names.entry(self.slice(name).to_string()).or_default().push(OuterName {
@@ -337,7 +339,10 @@ mod tests {
             ("struct Other { static constexpr int N = 8; };\nvoid f() { HERE; }", None),
             ("template <int M> struct Config { static constexpr int N = M; };\nvoid f() { HERE; }", None),
             ("template <class T> struct Config { static constexpr int N = 8; };\nvoid f() { HERE; }", None),
-            ("struct Config { static constexpr int N = 8; }; struct Other { static constexpr int N = 4; };\nvoid f() { HERE; }", None),
+            (
+                "struct Config { static constexpr int N = 8; }; struct Other { static constexpr int N = 4; };\nvoid f() { HERE; }",
+                None,
+            ),
             ("void f() { HERE; }\nstruct Config { static constexpr int N = 8; };", None),
         ] {
             let tree = SyntaxTree::example("a.cu", text);
