@@ -119,6 +119,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
         Walk::Library(_) | Walk::Hidden => None,
     };
     let over_whole = if matches!(walk, Walk::Loop) { unroll::suggestion_over_whole_array(object) } else { None };
+    let left_early = if matches!(walk, Walk::Loop) { unroll::suggestion_left_early(object) } else { None };
     let finding = finding.help(walk.advice(cx, object, found.as_ref(), trip));
     let finding = insertion::suggestions(object).into_iter().fold(finding, |finding, it| finding.suggest(Some(it)));
     let flagged = if matches!(walk, Walk::Loop) { unroll::suggestion_with_flag(object) } else { None };
@@ -126,7 +127,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let packed = if matches!(walk, Walk::Loop) { bits::suggestion(object) } else { None };
     // Without a copy, no loop has to be unrolled.
     let finding = finding.suggest(in_place::suggestion(object));
-    let finding = finding.suggest(suggestion).suggest(over_whole).suggest(flagged).suggest(packed);
+    let finding = finding.suggest(suggestion).suggest(left_early).suggest(over_whole).suggest(flagged).suggest(packed);
     let selected = FORMS.iter().filter_map(|form| select::suggestion_in_loops(object, *form));
     let finding = selected.fold(finding, |finding, suggestion| finding.suggest(Some(suggestion)));
     Some(finding.suggest(shared::suggestion(cx, object)).or_untried(|| untried::reason(cx, object)))

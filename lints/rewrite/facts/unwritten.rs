@@ -54,6 +54,17 @@ pub fn stays_unwritten(
     })
 }
 
+/// Whether a region writes nothing but own variables of its function, so that what members have stays there.
+pub fn writes_no_memory(tree: &SyntaxTree, region: Node<'_>) -> bool {
+    let jumps = |node: Node<'_>| matches!(node.kind(), Kind::GotoStatement | Kind::LambdaExpression);
+    let known = RefCell::new(HashMap::new());
+    let own = Own { tree, texts: &[tree], base: None, calls: MAX_CALLS, known: &known };
+    !tree.differs_in_builds(&region.byte_range())
+        && !has_operators(tree)
+        && !region.descendants().any(jumps)
+        && own.effects(region).is_empty()
+}
+
 /// The offset from which on the effect of an expression is seen: an assignment that is a statement has it at the end.
 fn happens_at(effect: Node<'_>) -> usize {
     let is_statement = effect.parent().is_some_and(|parent| parent.kind() == Kind::ExpressionStatement);

@@ -75,6 +75,15 @@ pub fn suggestion_over_whole_array(object: &StackObject) -> Option<Suggestion> {
     plain.is_none_or(|plain| plain.rewrite.edits != unrolled.rewrite.edits).then(|| unrolled.suggestion())
 }
 
+/// The same with loops that are left as before, where that is another edit: its rounds behind the end are not asked for.
+pub fn suggestion_left_early(object: &StackObject) -> Option<Suggestion> {
+    let unrolled = Unrolled::of_loops(object, |_| true, &|_| false, Bounds::LeftEarly)?;
+    let plain = Unrolled::of(object);
+    plain
+        .is_none_or(|plain| plain.rewrite.edits != unrolled.rewrite.edits)
+        .then(|| unrolled.rewrite.suggestion("end all loops over the array at its size, too, and unroll them"))
+}
+
 /// The same for an array whose computed indices have induction variables in the source: once the loops are unrolled, they
 /// may be constants.
 pub fn suggestion_for_walks(object: &StackObject) -> Option<Suggestion> {
@@ -95,6 +104,8 @@ enum Bounds {
     Doubted,
     /// A start that depends on a loop that stays rolled is no constant: the loop is over the whole array.
     WholeArray,
+    /// A loop ends at the array's extent by a second condition where it can.
+    LeftEarly,
 }
 
 /// Whether the extent of a guard, from the source, is one of the object's actual extents.
@@ -186,6 +197,7 @@ impl Unrolled {
         let guarded = |found: &&ForLoop| {
             let guard = match bounds {
                 Bounds::WholeArray if found.begins_anywhere(&is_unrolled) => found.over_whole_array(&wanted),
+                Bounds::LeftEarly => found.left_early(&wanted).or_else(|| found.guarded(&wanted)),
                 _ => found.guarded(&wanted),
             };
             guard.or_else(|| found.guarded_parameter(array, type_text, elements?, &accesses))

@@ -116,6 +116,16 @@ impl ForLoop {
         guard.or_else(|| self.over_all(&elements, array)).or_else(by_other)
     }
 
+    /// The loop with a second condition, which leaves it where it did: fewer rounds are asked than with a guard.
+    pub fn left_early(&self, array: &WantedArray<'_>) -> Option<Guard> {
+        let (tree, node) = (self.tree(), self.node()?);
+        let elements = indexed_elements(tree, node.field(Field::Body)?, self.counter());
+        let is_own = |element: &IndexedElement<'_>| array.has(tree, element.node);
+        let own = elements.iter().filter(|element| element.ends_loops && is_own(element));
+        let least = own.filter_map(|element| element.value).min()?;
+        self.cut(&elements, &is_own, is_below(tree, self.condition()?, self.counter(), least))
+    }
+
     /// The loop with a second condition: it ends at the extent, or as before. What the condition asks may change in the
     /// rounds, and the induction variable keeps its value behind the loop.
     fn cut(
