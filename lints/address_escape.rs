@@ -90,13 +90,16 @@ pub(crate) fn is_printed(object: &StackObject) -> bool {
         && object.accesses.iter().all(|access| access.kind == AccessKind::Store)
 }
 
-/// The callees that get the address, if it escapes in no other way.
+/// The callees that get the address, if it escapes in no other way. Where one reads it from a structure, it does not know of which
+/// memory it is until it is inlined.
 fn callees(object: &StackObject) -> Option<Vec<String>> {
     let name = |escape: &Escape| match &escape.kind {
         EscapeKind::Call(function) => Some(function.clone()),
         _ => None,
     };
-    object.escapes().iter().map(name).collect()
+    let is_in_callee = |escape: &Escape| matches!(escape.kind, EscapeKind::Generic(_)) && !escape.is_own;
+    let names = object.escapes().iter().filter(|escape| !is_in_callee(escape)).map(name);
+    names.collect::<Option<Vec<_>>>().filter(|names| !names.is_empty())
 }
 
 /// Sort key: the escape that the user will most likely change comes first.

@@ -334,7 +334,7 @@ impl Row<'_> {
         let gap = if (bytes / alignment) % 2 == 1 { String::new() } else { format!(" + alignof({type_text})") };
         let arguments = match declared.initializer {
             None => String::new(),
-            Some(value) if matches!(value.kind(), Kind::InitializerList | Kind::ArgumentList) => {
+            Some(value) if matches!(value.kind(), Kind::InitializerList | Kind::ArgumentList | Kind::ParameterList) => {
                 words_of(tree.slice(value))
             }
             Some(value) => {

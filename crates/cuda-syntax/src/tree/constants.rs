@@ -24,6 +24,8 @@ pub struct OuterName {
     offset: usize,
     /// The initializer of a constant; `None` for every other declaration.
     value: Option<(usize, usize)>,
+    /// Of an enumerator: by how much it is above that value, or above zero if there is none.
+    above: Option<i64>,
     /// The type as written.
     type_text: String,
     /// The range where the unqualified name is in scope.
@@ -130,8 +132,7 @@ impl SyntaxTree {
         let is_it = around.field(Field::Name).is_some_and(|it| self.slice(it) == scope)
             && around.parent().is_none_or(|it| it.kind() != Kind::TemplateDeclaration);
         let is_known = matches!(self.compiled(), lmem_unit::CompiledText::Known(_));
-        let (start, end) = only.value.filter(|_| is_it && is_known)?;
-        typed(&only.type_text, self.value_in(start, end, depth)?)
+        if is_it && is_known { self.value_of_outer(only, depth) } else { None }
     }
 
     /// The range of the initializer of the constant that a name is at an offset.
@@ -140,7 +141,7 @@ impl SyntaxTree {
             let is_alone = !self.is_enumerator_of_function(name);
             return declaration.initializer.filter(|_| is_alone && self.is_constant_declaration(declaration.range.0));
         }
-        self.outer_at(name, at).ok()?.value
+        self.outer_at(name, at).ok().filter(|found| found.above.is_none_or(|above| above == 0))?.value
     }
 
     fn value_of_name(&self, name: &str, at: usize, depth: usize) -> Option<Value> {
@@ -157,9 +158,19 @@ impl SyntaxTree {
         if self.is_template_parameter(name, at) {
             return None;
         }
-        let found = self.outer_at(name, at).ok()?;
-        let (start, end) = found.value?;
-        typed(&found.type_text, self.value_in(start, end, depth)?)
+        self.value_of_outer(self.outer_at(name, at).ok()?, depth)
+    }
+
+    fn value_of_outer(&self, found: &OuterName, depth: usize) -> Option<Value> {
+        let value = match (found.value, found.above) {
+            (Some((start, end)), _) => typed(&found.type_text, self.value_in(start, end, depth)?)?,
+            (None, Some(_)) => constant::evaluate("0", &|_| None)?,
+            (None, None) => return None,
+        };
+        match found.above {
+            Some(above) => constant::evaluate(&format!("x + {above}"), &|_| Some(value)),
+            None => Some(value),
+        }
     }
 
     /// The expansion of a macro at an offset; the inner option is `None` if its uses expanded to different texts.
@@ -244,6 +255,7 @@ impl SyntaxTree {
                 names.entry(self.slice(name).to_string()).or_default().push(OuterName {
                     offset: name.start_byte(),
                     value: value.map(|value| (value.start_byte(), value.end_byte())),
+                    above: None,
                     type_text: type_text.to_string(),
                     scope: inner,
                 });
@@ -264,7 +276,7 @@ impl SyntaxTree {
                 }
                 Kind::Enumerator => {
                     if let Some(name) = node.field(Field::Name) {
-                        add(name, self.value_of_enumerator(node), "int");
+                        names.entry(self.slice(name).to_string()).or_default().push(self.enumerator(node, name, inner));
                     }
                 }
                 _ => {}
@@ -277,23 +289,38 @@ impl SyntaxTree {
             else {
                 continue;
             };
-            names.entry(self.slice(name).to_string()).or_default().push(OuterName {
-                offset: name.start_byte(),
-                value: self.value_of_enumerator(enumerator).map(|value| (value.start_byte(), value.end_byte())),
-                type_text: "int".to_string(),
-                scope: (block.start_byte(), block.end_byte()),
-            });
+            let scope = (block.start_byte(), block.end_byte());
+            names.entry(self.slice(name).to_string()).or_default().push(self.enumerator(enumerator, name, scope));
         }
         names
     }
 
-    /// The value that an enumerator is given, if it is that of an unnamed enumeration: `enum { SIZE = 8 };`. Operators may be overloaded
-    /// for others, and some have a scope or a type of their own.
-    fn value_of_enumerator<'t>(&self, enumerator: Node<'t>) -> Option<Node<'t>> {
-        let enumeration = enumerator.enclosing(Kind::EnumSpecifier)?;
-        let body = enumeration.field(Field::Body)?;
-        let head = self.text().get(enumeration.start_byte()..body.start_byte())?;
-        enumerator.field(Field::Value).filter(|_| head.trim() == "enum")
+    /// An enumerator, with its value if it is that of an unnamed enumeration: `enum { LEFT, RIGHT, SIZE = 8 };`. Operators may be
+    /// overloaded for others, and some have a scope or a type of their own.
+    fn enumerator(&self, enumerator: Node<'_>, name: Node<'_>, scope: (usize, usize)) -> OuterName {
+        let enumeration = enumerator.enclosing(Kind::EnumSpecifier);
+        let head = enumeration.zip(enumeration.and_then(|it| it.field(Field::Body)));
+        let head = head.and_then(|(it, body)| self.text().get(it.start_byte()..body.start_byte()));
+        // A macro, or lines of another build, may be several enumerators.
+        let start = enumeration.and_then(|it| it.field(Field::Body)).map_or(name.start_byte(), |body| body.start_byte());
+        let is_alone = || self.compiled().is_verbatim(&(start..name.end_byte()));
+        let mut siblings = std::iter::successors(enumerator.prev_named_sibling(), |it| it.prev_named_sibling());
+        let is_known = siblings.all(|it| matches!(it.kind(), Kind::Enumerator | Kind::Comment)) && is_alone();
+        let is_plain = head.is_some_and(|head| head.trim() == "enum")
+            && (is_known || enumerator.field(Field::Value).is_some());
+        let before = || std::iter::successors(Some(enumerator), |it| it.prev_named_sibling());
+        let mut before = before().filter(|it| it.kind() == Kind::Enumerator).enumerate();
+        let given = before.find_map(|(steps, it)| Some((steps, it.field(Field::Value)?)));
+        let first = std::iter::successors(enumerator.prev_named_sibling(), |it| it.prev_named_sibling());
+        let first = first.filter(|it| it.kind() == Kind::Enumerator).count();
+        let steps = given.map_or(first, |(steps, _)| steps);
+        OuterName {
+            offset: name.start_byte(),
+            value: given.filter(|_| is_plain).map(|(_, value)| (value.start_byte(), value.end_byte())),
+            above: i64::try_from(steps).ok().filter(|_| is_plain),
+            type_text: "int".to_string(),
+            scope,
+        }
     }
 }
 
@@ -358,7 +385,11 @@ mod tests {
             ("constexpr int N = 2 + 3;\nvoid f() { HERE; }", Some(5)),
             ("constexpr int N = 4;\nvoid f() { constexpr int N = 8; HERE; }", Some(8)),
             ("enum { M = 2, N = M + 6 };\nvoid f() { HERE; }", Some(8)),
-            ("enum { M = 2, N };\nvoid f() { HERE; }", None),
+            ("enum { M = 2, N };\nvoid f() { HERE; }", Some(3)),
+            ("enum { M, O, /* all */ N };\nvoid f() { HERE; }", Some(2)),
+            ("enum { M = 2, O, P = M * 4, Q, N };\nvoid f() { HERE; }", Some(10)),
+            ("enum Size { M, N };\nvoid f() { HERE; }", None),
+            ("enum { M,\n#ifdef X\nO,\n#endif\nN };\nvoid f() { HERE; }", None),
             ("enum Size { N = 8 };\nvoid f() { HERE; }", None),
             ("enum : char { N = 8 };\nvoid f() { HERE; }", None),
             ("void f() { enum { N = 8 }; HERE; }", Some(8)),
