@@ -5,6 +5,7 @@ use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, last_name, resolve, role};
 
 use super::Writer;
+use crate::rewrite::facts::number::{is_number_type, is_value_type};
 use crate::rewrite::facts::purity::{is_arithmetic, is_builtin, is_name_path, is_pure, is_pure_call, takes_values};
 use crate::rewrite::facts::steady::is_reachable;
 use crate::rewrite::select::holder::IndexedUse;
@@ -100,7 +101,9 @@ impl Writer<'_> {
     fn is_all_there_is(&self, found: &IndexedUse<'_>) -> bool {
         if let Role::Write(node) = found.role {
             let is_statement = node.parent() == Some(found.statement);
-            return is_statement && node.field(Field::Right).is_none_or(|right| is_pure(self.tree, right));
+            let is_read_first = || found.type_text.as_deref().is_some_and(|text| self.is_read_first(text));
+            let is_fit = |right| is_pure(self.tree, right) && is_read_first();
+            return is_statement && node.field(Field::Right).is_none_or(is_fit);
         }
         let mut node = found.node;
         loop {
@@ -124,6 +127,17 @@ impl Writer<'_> {
     pub(super) fn may_stand_in_loops(&self, index: Node<'_>) -> bool {
         let is_own = || self.tree.identifiers(index).iter().all(|name| self.is_own(*name));
         is_arithmetic(self.tree, index) && (!self.holder.is_member || is_own())
+    }
+
+    /// Whether a value of a type is read before an index is counted: the assignment of a class reads it later, and then what is counted
+    /// may be a part of it. That is a number, or has no integers.
+    fn is_read_first(&self, type_text: &str) -> bool {
+        let has_no_integers = |text: &str| {
+            let is_vector = ["float", "double"].iter().any(|it| text.strip_prefix(it).is_some_and(|rest| rest.len() == 1));
+            is_vector && is_value_type(self.tree, text)
+        };
+        let is_fit = |text: &str| is_number_type(self.tree, text) || has_no_integers(text);
+        is_fit(type_text) || self.holder.given(type_text).is_some_and(|given| given.into_iter().all(is_fit))
     }
 
     /// Whether only this function can change a variable.

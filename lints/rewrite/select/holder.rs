@@ -256,10 +256,14 @@ impl Holder {
         type_text.split_once('[')?.1.strip_suffix(']')?.parse().ok()
     }
 
-    /// Whether a type is a parameter of the template that a member's class is, and all mentions of it give it numbers.
+    /// What all mentions of the template that a member's class is give for a parameter, the type.
+    pub fn given(&self, type_text: &str) -> Option<Vec<&str>> {
+        let class = self.function().filter(|_| self.is_member).and_then(class_around)?;
+        arguments_of_instances(&self.tree, class, type_text)
+    }
+
     fn is_given_values(&self, type_text: &str) -> bool {
-        let class = self.function().filter(|_| self.is_member).and_then(class_around);
-        let given = class.and_then(|class| arguments_of_instances(&self.tree, class, type_text));
+        let given = self.given(type_text);
         given.is_some_and(|given| given.iter().all(|argument| is_value_type(&self.tree, argument)))
     }
 

@@ -334,8 +334,12 @@ impl Row<'_> {
         let gap = if (bytes / alignment) % 2 == 1 { String::new() } else { format!(" + alignof({type_text})") };
         let arguments = match declared.initializer {
             None => String::new(),
-            Some(value) if matches!(value.kind(), Kind::InitializerList | Kind::ArgumentList | Kind::ParameterList) => {
+            Some(value) if matches!(value.kind(), Kind::InitializerList | Kind::ArgumentList) => {
                 words_of(tree.slice(value))
+            }
+            // `State state(a);`, which is parsed as the declaration of a function.
+            Some(value) if value.kind() == Kind::ParameterList => {
+                plain_type::has_constructors(tree, type_text).then(|| words_of(tree.slice(value)))?
             }
             Some(value) => {
                 let call =

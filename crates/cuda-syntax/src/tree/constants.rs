@@ -93,11 +93,12 @@ impl SyntaxTree {
         )
     }
 
-    /// The offset of the declaration that a name refers to at an offset; `None` if that declaration is not visible in
-    /// this text.
-    fn declared_at(&self, name: &str, at: usize) -> Option<usize> {
+    /// The offsets of the declarations that a name may refer to at an offset; none if they are not in this text.
+    fn declared_at(&self, name: &str, at: usize) -> Vec<usize> {
         let local = self.local_at(name, at).map(|declaration| declaration.range.0);
-        local.or_else(|| self.outer_at(name, at).ok().map(|found| found.offset))
+        let all = self.memory.outer_names.get_or_init(|| self.outer_names()).get(name).map_or(&[][..], Vec::as_slice);
+        let is_visible = |found: &&OuterName| (found.scope.0..found.scope.1).contains(&at) && found.offset <= at;
+        local.into_iter().chain(all.iter().filter(is_visible).map(|found| found.offset)).collect()
     }
 
     fn local_at(&self, name: &str, at: usize) -> Option<crate::tree::declarations::Declaration> {
