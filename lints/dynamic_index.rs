@@ -40,7 +40,8 @@
 //! differ in their last digits, so the programmer must judge.
 //!
 //! If all accesses with a computed index can be edited, the edit selects the element. Index and value are evaluated
-//! once, and only if nothing in the statement can change them before. The edit may still be wrong if something not
+//! once, and only if nothing in the statement can change them before. An index that counts (`a[n++] = v`) comes behind the value that
+//! is written, and the statement does nothing else where others may name what it counts. The edit may still be wrong if something not
 //! visible in the source depends on the order. An index outside the array was undefined; now nothing is written. Of a flat
 //! array, a row is selected only if the column stays within it. In a method, or in a helper that gets a reference, nothing but the chosen element is
 //! written: the object may be one that other threads share. A call counts as an exchange only if the text shows that it is one.

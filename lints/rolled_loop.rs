@@ -37,7 +37,8 @@
 //! element in each round. A bound in constant memory cannot change in a kernel, and neither can a method's that gives a member
 //! of an object that the loop does not name. A condition on a sum of thread indices and
 //! multiples of the counter counts as a bound if the sum rises and cannot overflow. Where the counter is used behind the
-//! loop, where the bound changes in it, or where the body counts, the extent is a second condition. Where the start is
+//! loop, where the bound changes in it, or where the body counts, the extent is a second condition; so it is where the guards would cost
+//! more than they gain. Where the start is
 //! no constant, but the index of the first round is, a second counter has that condition. A loop that counts down to a run-time
 //! bound goes down to the first element. A function that is called in the loop counts as an access only if each of its
 //! calls certainly reaches one, at an index made of its arguments. A loop of a helper is bounded by its parameter only if the text has all calls of the
