@@ -133,7 +133,8 @@ impl Writer<'_> {
     /// may be a part of it. That is a number, or has no integers.
     fn is_read_first(&self, type_text: &str) -> bool {
         let has_no_integers = |text: &str| {
-            let is_vector = ["float", "double"].iter().any(|it| text.strip_prefix(it).is_some_and(|rest| rest.len() == 1));
+            let is_vector =
+                ["float", "double"].iter().any(|it| text.strip_prefix(it).is_some_and(|rest| rest.len() == 1));
             is_vector && is_value_type(self.tree, text)
         };
         let is_fit = |text: &str| is_number_type(self.tree, text) || has_no_integers(text);

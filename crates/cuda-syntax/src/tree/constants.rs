@@ -303,12 +303,13 @@ impl SyntaxTree {
         let head = enumeration.zip(enumeration.and_then(|it| it.field(Field::Body)));
         let head = head.and_then(|(it, body)| self.text().get(it.start_byte()..body.start_byte()));
         // A macro, or lines of another build, may be several enumerators.
-        let start = enumeration.and_then(|it| it.field(Field::Body)).map_or(name.start_byte(), |body| body.start_byte());
+        let start =
+            enumeration.and_then(|it| it.field(Field::Body)).map_or(name.start_byte(), |body| body.start_byte());
         let is_alone = || self.compiled().is_verbatim(&(start..name.end_byte()));
         let mut siblings = std::iter::successors(enumerator.prev_named_sibling(), |it| it.prev_named_sibling());
         let is_known = siblings.all(|it| matches!(it.kind(), Kind::Enumerator | Kind::Comment)) && is_alone();
-        let is_plain = head.is_some_and(|head| head.trim() == "enum")
-            && (is_known || enumerator.field(Field::Value).is_some());
+        let is_plain =
+            head.is_some_and(|head| head.trim() == "enum") && (is_known || enumerator.field(Field::Value).is_some());
         let before = || std::iter::successors(Some(enumerator), |it| it.prev_named_sibling());
         let mut before = before().filter(|it| it.kind() == Kind::Enumerator).enumerate();
         let given = before.find_map(|(steps, it)| Some((steps, it.field(Field::Value)?)));
