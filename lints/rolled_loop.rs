@@ -128,7 +128,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let packed = if matches!(walk, Walk::Loop) { bits::suggestion(object) } else { None };
     // Without a copy, no loop has to be unrolled.
     let finding = finding.suggest(in_place::suggestion(object));
-    let finding = finding.suggest(suggestion).suggest(left_early).suggest(over_whole).suggest(flagged).suggest(packed);
+    let finding = finding.suggest(suggestion).suggest(over_whole).suggest(flagged).suggest(packed).suggest(left_early);
     let selected = FORMS.iter().filter_map(|form| select::suggestion_in_loops(object, *form));
     let finding = selected.fold(finding, |finding, suggestion| finding.suggest(Some(suggestion)));
     Some(finding.suggest(shared::suggestion(cx, object)).or_untried(|| untried::reason(cx, object)))

@@ -221,6 +221,7 @@ mod tests {
             threads: None,
             must_end_spills: false,
             blocks_must_fit: false,
+            warps_must_stay: false,
             is_within_kernel: true,
             verification: Some(Verification { kernels: vec![kernel("sm_90"), kernel("sm_80")] }),
         }

@@ -44,6 +44,8 @@ pub struct Terms {
     pub must_end_spills: bool,
     /// Blocks of the kernel may wait for each other: fewer that fit at once may wait without end.
     pub blocks_must_fit: bool,
+    /// The candidate counts only if as many warps are resident as before.
+    pub warps_must_stay: bool,
     /// Threads of the largest block, if the candidate relies on launches and not on the kernel's launch bounds.
     pub threads: Option<u32>,
     /// Cost of local accesses with a computed address.
@@ -92,6 +94,8 @@ pub enum Fault {
     Idle(u32),
     #[error("halves occupancy, saves less")]
     Occupancy,
+    #[error("fewer warps are resident then")]
+    Warps,
     #[error("fewer blocks fit at once, and blocks of the kernel may wait for each other")]
     Waiting,
     #[error("shared memory leaves {1} of {0} warps resident, saves less")]
@@ -157,6 +161,7 @@ impl Fault {
                 | Self::Code(..)
                 | Self::Idle(_)
                 | Self::Occupancy
+                | Self::Warps
                 | Self::Work(..)
                 | Self::Slower(_)
                 | Self::Doubtful
@@ -236,6 +241,9 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Resul
     let is_fewer = |(old, new): (Occupancy, Occupancy)| new.blocks < old.blocks || new.warps < old.warps;
     if terms.blocks_must_fit && before.is_entry && old.zip(new).is_none_or(is_fewer) {
         return Err(Fault::Waiting);
+    }
+    if terms.warps_must_stay && falls_in_warps(old, new) {
+        return Err(Fault::Warps);
     }
     let halves = old.zip(new).filter(|(old, new)| new.warps * 2 <= old.warps);
     let is_unpaid = halves.is_some_and(|(old, new)| !is_paid(old_work, new_work, old.warps, new.warps));
@@ -464,6 +472,7 @@ mod tests {
         keeps_loops: false,
         must_end_spills: false,
         blocks_must_fit: false,
+        warps_must_stay: false,
         threads: None,
         costs: ComputedCosts { load: 4, store: 4 },
     };

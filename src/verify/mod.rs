@@ -538,6 +538,7 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             keeps_loops: candidate.suggestion.keeps_loops,
             must_end_spills: candidate.suggestion.must_end_spills,
             blocks_must_fit: candidate.suggestion.blocks_must_fit,
+            warps_must_stay: candidate.suggestion.warps_must_stay,
             threads: candidate.suggestion.threads,
             costs: computed_costs(kernel.bytes / ELEMENT_BYTES, is_per_thread),
         };

@@ -9,7 +9,7 @@ use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_name};
 
 use super::calls::arguments_at_all_calls;
-use super::classes::class_around;
+use super::classes::{class_around, is_defined_outside};
 use super::getter::class_named;
 use super::number::is_number_type;
 use super::purity::is_object;
@@ -136,7 +136,7 @@ impl<'t> Called<'t> {
         let definitions: Vec<Node<'t>> = named(Kind::FunctionDefinition).filter(is_operator).collect();
         // One that is only declared here may be defined anywhere.
         let all = named(Kind::FunctionDeclarator).filter(|it| is_call(*it));
-        let is_alone = all.count() == definitions.len();
+        let is_alone = all.count() == definitions.len() && !is_defined_outside(tree, class, operator);
         let is_object = matches!(own.kind, DeclarationKind::Aggregate | DeclarationKind::Alias);
         is_object.then(|| Self::of_versions(tree, &definitions, object).filter(|_| is_alone))?
     }

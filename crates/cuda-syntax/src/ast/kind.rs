@@ -121,6 +121,7 @@ kinds! {
     UnaryExpression = "unary_expression",
     UnionSpecifier = "union_specifier",
     UpdateExpression = "update_expression",
+    UsingDeclaration = "using_declaration",
     VariadicDeclarator = "variadic_declarator",
     VariadicParameterDeclaration = "variadic_parameter_declaration",
     WhileStatement = "while_statement",

@@ -66,9 +66,35 @@ impl SyntaxTree {
             let is_macro = self.compiled().expansions(self.text(), name).next().is_some();
             match is_macro {
                 true => !self.is_redefined_between(name, one, other),
-                false => self.declared_at(name, one) == self.declared_at(name, other),
+                false => {
+                    self.declared_at(name, one) == self.declared_at(name, other)
+                        && self.template_of(name, one) == self.template_of(name, other)
+                        && !self.is_named_anew(name, other)
+                }
             }
         })
+    }
+
+    /// The innermost template around an offset with a parameter of a name, as its own offset.
+    fn template_of(&self, name: &str, at: usize) -> Option<usize> {
+        let mut around = self.node_at(at).into_iter().flat_map(Node::ancestors);
+        let is_it = |node: &Node<'_>| self.template_parameters(*node).iter().any(|parameter| parameter == name);
+        around.find(is_it).map(|node| node.start_byte())
+    }
+
+    /// Whether a name is brought from elsewhere (`using small::SIZE;`), or a static variable of the function around an offset.
+    fn is_named_anew(&self, name: &str, at: usize) -> bool {
+        let is_used = |node: Node<'_>| node.ancestors().any(|it| it.kind() == Kind::UsingDeclaration);
+        let is_static = |node: Node<'_>| {
+            let declaration = node.enclosing(Kind::Declaration);
+            declaration.is_some_and(|it| {
+                let is_declared = it.fields(Field::Declarator).any(|declarator| declarator.declared_name() == node);
+                is_declared && it.children().any(|child| matches!(self.slice(child), "static" | "extern"))
+            })
+        };
+        let function = self.node_at(at).and_then(enclosing_function);
+        self.root().is_some_and(|root| self.named(root, name).any(is_used))
+            || function.is_some_and(|function| self.named(function, name).any(is_static))
     }
 
     /// An expression, spelled for another place: unchanged if its names mean the same there, else as its value; so is one with
@@ -356,6 +382,23 @@ mod tests {
     fn value(text: &str) -> Option<i64> {
         let tree = SyntaxTree::example("a.cu", text);
         tree.evaluate("N", text.find("HERE").expect("the text has a mark"))
+    }
+
+    #[test]
+    fn names_mean_the_same_where_nothing_hides_them() {
+        for (text, expected) in [
+            ("constexpr int N = 8;\nstruct A { int d[N]; void f() { HERE; } };", true),
+            ("template <int N> struct A { int d[N]; void f() { HERE; } };", true),
+            ("constexpr int N = 8;\nstruct A { int d[N]; void f() { enum { N = 4 }; HERE; } };", false),
+            ("constexpr int N = 8;\nstruct A { int d[N]; void f() { using small::N; HERE; } };", false),
+            ("constexpr int N = 8;\nstruct A { int d[N]; void f() { static constexpr int N = 4; HERE; } };", false),
+            ("constexpr int N = 8;\nstruct A { int d[N]; template <int N> void f() { HERE; } };", false),
+            ("constexpr int N = 8;\nstruct A { int d[N]; void f(int N) { HERE; } };", false),
+        ] {
+            let tree = SyntaxTree::example("a.cu", text);
+            let (one, other) = (text.find("d[N]").unwrap() + 2, text.find("HERE").unwrap());
+            assert_eq!(tree.means_the_same("N", one, other), expected, "{text}");
+        }
     }
 
     #[test]

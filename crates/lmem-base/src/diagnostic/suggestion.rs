@@ -67,6 +67,8 @@ pub struct Suggestion {
     pub must_end_spills: bool,
     /// Blocks of the kernel may wait for each other: it counts only if no fewer fit at once.
     pub blocks_must_fit: bool,
+    /// It counts only if as many warps are resident as before.
+    pub warps_must_stay: bool,
     /// The edits are inside one kernel and affect no other.
     pub is_within_kernel: bool,
     /// `None` until the suggestion is compiled.
@@ -87,6 +89,7 @@ impl Suggestion {
             threads: None,
             must_end_spills: false,
             blocks_must_fit: false,
+            warps_must_stay: false,
             is_within_kernel: false,
             verification: None,
         }
