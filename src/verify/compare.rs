@@ -104,7 +104,7 @@ pub enum Fault {
     Work(u64, u64),
     #[error("estimated {} if its local memory hits L1", slowdown(*.0))]
     Slower(u32),
-    #[error("adds work, gains less than the estimate's error")]
+    #[error("adds work, gains too little")]
     Doubtful,
     #[error("gains too little for shared memory")]
     ByHand,

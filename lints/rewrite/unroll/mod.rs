@@ -78,6 +78,7 @@ pub fn suggestion_over_whole_array(object: &StackObject) -> Option<Suggestion> {
 /// The same with loops that are left as before, where that is another edit: its rounds behind the end are not asked for.
 pub fn suggestion_left_early(object: &StackObject) -> Option<Suggestion> {
     let unrolled = Unrolled::of_loops(object, |_| true, &|_| false, Bounds::LeftEarly)?;
+    unrolled.rewrite.rounds.filter(|rounds| *rounds <= MOST_LEFT_EARLY)?;
     let plain = Unrolled::of(object);
     plain.is_none_or(|plain| plain.rewrite.edits != unrolled.rewrite.edits).then(|| {
         let suggestion = unrolled.rewrite.suggestion("end all loops over the array at its size, too, and unroll them");
@@ -96,6 +97,9 @@ pub fn suggestion_for_walks(object: &StackObject) -> Option<Suggestion> {
     let unrolled = Unrolled::of_loops(object, |_| true, &|access| is_walk(object, access), Bounds::Known)?;
     (!unrolled.rewrite.edits.is_empty()).then(|| unrolled.suggestion())
 }
+
+/// The most rounds of loops that are left early: the registers of more elements take warps.
+const MOST_LEFT_EARLY: u32 = 24;
 
 /// What is taken for the bounds of a loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
