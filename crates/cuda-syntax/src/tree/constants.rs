@@ -17,6 +17,9 @@ use crate::tree::syntax_tree::SyntaxTree;
 /// Limit on nested names; it stops circular definitions.
 const MAX_DEPTH: usize = 16;
 
+/// Limit on enumerators before one without a value of its own.
+const MOST_BEFORE: usize = 256;
+
 /// A declaration at namespace or class scope, or an enumerator.
 #[derive(Debug, Clone)]
 pub struct OuterName {
@@ -328,20 +331,19 @@ impl SyntaxTree {
         let enumeration = enumerator.enclosing(Kind::EnumSpecifier);
         let head = enumeration.zip(enumeration.and_then(|it| it.field(Field::Body)));
         let head = head.and_then(|(it, body)| self.text().get(it.start_byte()..body.start_byte()));
+        let siblings = || std::iter::successors(enumerator.prev_named_sibling(), |it| it.prev_named_sibling());
+        let before: Vec<Node<'_>> = siblings().take(MOST_BEFORE + 1).collect();
         // A macro, or lines of another build, may be several enumerators.
-        let start =
-            enumeration.and_then(|it| it.field(Field::Body)).map_or(name.start_byte(), |body| body.start_byte());
-        let is_alone = || self.compiled().is_verbatim(&(start..name.end_byte()));
-        let mut siblings = std::iter::successors(enumerator.prev_named_sibling(), |it| it.prev_named_sibling());
-        let is_known = siblings.all(|it| matches!(it.kind(), Kind::Enumerator | Kind::Comment)) && is_alone();
+        let start = before.last().map_or(name.start_byte(), |first| first.start_byte());
+        let is_known = before.len() <= MOST_BEFORE
+            && before.iter().all(|it| matches!(it.kind(), Kind::Enumerator | Kind::Comment))
+            && self.compiled().is_verbatim(&(start..name.end_byte()));
         let is_plain =
             head.is_some_and(|head| head.trim() == "enum") && (is_known || enumerator.field(Field::Value).is_some());
-        let before = || std::iter::successors(Some(enumerator), |it| it.prev_named_sibling());
-        let mut before = before().filter(|it| it.kind() == Kind::Enumerator).enumerate();
-        let given = before.find_map(|(steps, it)| Some((steps, it.field(Field::Value)?)));
-        let first = std::iter::successors(enumerator.prev_named_sibling(), |it| it.prev_named_sibling());
-        let first = first.filter(|it| it.kind() == Kind::Enumerator).count();
-        let steps = given.map_or(first, |(steps, _)| steps);
+        let all = std::iter::once(enumerator).chain(before.iter().copied());
+        let counted: Vec<Node<'_>> = all.filter(|it| it.kind() == Kind::Enumerator).collect();
+        let given = counted.iter().enumerate().find_map(|(steps, it)| Some((steps, it.field(Field::Value)?)));
+        let steps = given.map_or(counted.len() - 1, |(steps, _)| steps);
         OuterName {
             offset: name.start_byte(),
             value: given.filter(|_| is_plain).map(|(_, value)| (value.start_byte(), value.end_byte())),
