@@ -9,7 +9,7 @@ use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_name};
 
 use super::calls::arguments_at_all_calls;
-use super::classes::{class_around, is_defined_outside};
+use super::classes::{class_around, is_defined_outside, is_head_of};
 use super::getter::class_named;
 use super::number::is_number_type;
 use super::purity::is_object;
@@ -127,10 +127,7 @@ impl<'t> Called<'t> {
         let own = variable(tree, object)?;
         let class = class_of(tree, &own).or_else(|| class_at_all_calls(tree, object, &own))?;
         let body = class.field(Field::Body)?;
-        let is_call = |head: Node<'_>| {
-            let name = head.field(Field::Declarator).map_or("", |it| tree.slice(it));
-            name.split_whitespace().collect::<String>() == operator
-        };
+        let is_call = |head: Node<'_>| is_head_of(tree, head, operator);
         let is_operator = |node: &Node<'_>| node.field(Field::Declarator).and_then(head_of).is_some_and(is_call);
         let named = |kind: Kind| body.descendants().filter(move |it| it.kind() == kind);
         let definitions: Vec<Node<'t>> = named(Kind::FunctionDefinition).filter(is_operator).collect();

@@ -107,11 +107,17 @@ pub fn is_plain_member(tree: &SyntaxTree, class_text: &str, member: &str) -> boo
     }
 }
 
-/// The name in the declaration of the member array that a name in a method stands for: the class around declares it once.
-pub fn member_array<'t>(tree: &'t SyntaxTree, name: Node<'t>) -> Option<Node<'t>> {
+/// The name in the declaration of the member that a name in a method stands for: the class around declares it once.
+pub fn member_here<'t>(tree: &'t SyntaxTree, name: Node<'t>) -> Option<Node<'t>> {
     let class = class_around(enclosing_function(name)?)?;
     let mut found = members_named(tree, class, tree.slice(name));
-    let only = found.next().filter(|_| found.next().is_none())?;
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// The same for a member that is an array.
+pub fn member_array<'t>(tree: &'t SyntaxTree, name: Node<'t>) -> Option<Node<'t>> {
+    let only = member_here(tree, name)?;
+    let class = class_around(only)?;
     let is_array = only.parent().is_some_and(|it| it.kind() == Kind::ArrayDeclarator);
     let declaration = only.enclosing(Kind::FieldDeclaration)?;
     let head = tree.text().get(declaration.start_byte()..only.start_byte())?;
@@ -127,6 +133,12 @@ pub fn members_named<'t>(tree: &'t SyntaxTree, class: Node<'t>, name: &str) -> i
         .flat_map(|it| it.fields(Field::Declarator).collect::<Vec<_>>());
     let names = declarators.map(Node::declared_name);
     names.filter(move |it| it.kind() == Kind::FieldIdentifier && tree.slice(*it) == name)
+}
+
+/// Whether a function's declarator has a name, however an operator's is spaced: `operator []`.
+pub fn is_head_of(tree: &SyntaxTree, head: Node<'_>, name: &str) -> bool {
+    let own = head.field(Field::Declarator).map_or("", |it| tree.slice(it));
+    own.split_whitespace().collect::<String>() == name
 }
 
 /// Whether a method of a class has a definition or a specialization outside of it: `template <> float &Vec<float, 8>::operator[](int i)`.

@@ -5,7 +5,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Member, Node, Pointer, Subscript};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, last_name, resolve};
 
-use super::classes::{class_around, has_bases, is_defined_outside, member_array};
+use super::classes::{class_around, has_bases, is_defined_outside, is_head_of, member_array};
 use super::evaluation::is_in_lambda;
 use super::number::is_number_type;
 use super::purity::{is_pure, takes_values};
@@ -50,11 +50,8 @@ fn method(name: Node<'_>) -> Option<Node<'_>> {
 
 /// Whether `set[i]` is an element of an array in the object: whoever has a reference to it reaches no other member.
 fn has_elements(tree: &SyntaxTree, class: Node<'_>) -> bool {
-    let is_subscript = |head: &Node<'_>| {
-        let name = head.field(Field::Declarator).map_or("", |it| tree.slice(it));
-        name.split_whitespace().collect::<String>() == "operator[]"
-    };
-    let heads = class.descendants().filter(|node| node.kind() == Kind::FunctionDeclarator).filter(is_subscript);
+    let heads = class.descendants().filter(|node| node.kind() == Kind::FunctionDeclarator);
+    let heads = heads.filter(|head| is_head_of(tree, *head, "operator[]"));
     let definitions = heads.map(|head| head.enclosing(Kind::FunctionDefinition));
     let mut definitions = definitions.filter(|it| it.is_none_or(|it| class_around(it) == Some(class))).peekable();
     definitions.peek().is_some()

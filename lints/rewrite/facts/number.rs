@@ -10,7 +10,7 @@ use cuda_syntax::tree::{Declaration, enclosing_function, last_name, resolve};
 use cuda_syntax::{SyntaxTree, types};
 use lmem_unit::Expansion;
 
-use super::classes::{class_around, members_named};
+use super::classes::member_here;
 use super::named_type::NAMED_TYPES;
 use super::purity::{is_builtin, is_pure_call};
 use super::taken::has_operators;
@@ -127,7 +127,7 @@ impl<'t> Numbers<'t> {
         if let Some(own) = own {
             return is_fit(referred(tree, own).unwrap_or(&own.type_text)) || self.is_deduced(own);
         }
-        if let Some(type_text) = self.member_here(name) {
+        if let Some(type_text) = self.type_of_member(name) {
             return is_fit(&type_text);
         }
         if tree.is_declared_beside(word) {
@@ -148,10 +148,8 @@ impl<'t> Numbers<'t> {
     }
 
     /// The type of the member that a name in a method stands for: that of the class around comes before all other variables.
-    fn member_here(self, name: Node<'_>) -> Option<String> {
-        let class = class_around(enclosing_function(name)?)?;
-        let mut members = members_named(self.tree, class, self.tree.slice(name));
-        let only = members.next().filter(|_| members.next().is_none())?;
+    fn type_of_member(self, name: Node<'_>) -> Option<String> {
+        let only = member_here(self.tree, name)?;
         let declaration = only.enclosing(Kind::FieldDeclaration)?;
         let declarators = || only.ancestors().skip(1).take_while(|it| *it != declaration);
         let marks: Option<Vec<&str>> = declarators()

@@ -7,7 +7,7 @@ use cuda_syntax::tree::{
     Declaration, DeclarationKind, Declarations, Volatility, access_path, enclosing_function, resolve, role,
 };
 
-use super::classes::{class_around, members_named};
+use super::classes::member_here;
 use super::evaluation::is_value_argument;
 use super::outer::may_be_member;
 use super::unseen::{is_given_by_value, is_taken_for_type, may_be_reference, may_be_taken};
@@ -23,7 +23,7 @@ pub fn is_steady(tree: &SyntaxTree, name: Node<'_>, body: Node<'_>) -> bool {
         // Another function may write any other non-local variable.
         return tree.is_constant(text, name.start_byte())
             || is_of_constant_memory(tree, name)
-            || (is_member_here(tree, name) && writes_no_memory(tree, body));
+            || (is_own_member(tree, name) && writes_no_memory(tree, body));
     };
     if declaration.kind == DeclarationKind::Alias && is_reference_to_constant_memory(tree, declaration) {
         return !may_write(tree, body, text);
@@ -36,12 +36,9 @@ pub fn is_steady(tree: &SyntaxTree, name: Node<'_>, body: Node<'_>) -> bool {
 }
 
 /// Whether a name in a method is that of a member of its object, a value of its own.
-fn is_member_here(tree: &SyntaxTree, name: Node<'_>) -> bool {
+fn is_own_member(tree: &SyntaxTree, name: Node<'_>) -> bool {
     let found = || {
-        let class = class_around(enclosing_function(name)?)?;
-        let mut members = members_named(tree, class, tree.slice(name));
-        let only = members.next().filter(|_| members.next().is_none())?;
-        let declaration = only.parent().filter(|it| it.kind() == Kind::FieldDeclaration)?;
+        let declaration = member_here(tree, name)?.parent().filter(|it| it.kind() == Kind::FieldDeclaration)?;
         let words = ["static", "volatile", "__shared__", "__device__"];
         Some(declaration.children().all(|part| !words.contains(&tree.slice(part))))
     };

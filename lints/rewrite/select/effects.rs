@@ -79,21 +79,22 @@ impl Writer<'_> {
     /// Then it may be evaluated first, but for the value that is written.
     pub(super) fn is_taken_once(&self, found: &IndexedUse<'_>) -> bool {
         let Some(counted) = counted(found).filter(|_| !found.is_conditional) else { return false };
-        let text = self.tree.slice(counted);
-        let last = last_name(text);
+        let last = last_name(self.tree.slice(counted));
         let below = self.tree.identifiers_below(found.statement);
         let members = found.statement.descendants().filter(|node| node.kind() == Kind::FieldIdentifier);
         let is_alone = below.into_iter().chain(members).filter(|node| self.tree.slice(*node) == last).count() == 1;
-        let is_seen = || counted.kind() == Kind::Identifier && !is_reachable(self.tree, self.function, text);
-        is_alone && (self.is_own(counted) && is_seen() || is_name_path(counted) && self.is_all_there_is(found))
+        is_alone && (self.is_named_alone(counted) || is_name_path(counted) && self.is_all_there_is(found))
     }
 
     /// Whether a use counts what others may name too: a member, or what a reference is bound to.
     pub(super) fn counts_for_others(&self, found: &IndexedUse<'_>) -> bool {
-        counted(found).is_some_and(|counted| {
-            let is_seen = || !is_reachable(self.tree, self.function, self.tree.slice(counted));
-            counted.kind() != Kind::Identifier || !self.is_own(counted) || !is_seen()
-        })
+        counted(found).is_some_and(|counted| !self.is_named_alone(counted))
+    }
+
+    /// Whether a variable of the function has no other name.
+    fn is_named_alone(&self, counted: Node<'_>) -> bool {
+        let is_reached = || is_reachable(self.tree, self.function, self.tree.slice(counted));
+        counted.kind() == Kind::Identifier && self.is_own(counted) && !is_reached()
     }
 
     /// Whether a statement evaluates nothing but an element and the value that is written to it, so that it does not matter what else

@@ -262,6 +262,7 @@ impl Holder {
         arguments_of_instances(&self.tree, class, type_text)
     }
 
+    /// Whether that is numbers.
     fn is_given_values(&self, type_text: &str) -> bool {
         let given = self.given(type_text);
         given.is_some_and(|given| given.iter().all(|argument| is_value_type(&self.tree, argument)))

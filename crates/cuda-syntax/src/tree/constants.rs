@@ -35,6 +35,13 @@ pub struct OuterName {
     scope: (usize, usize),
 }
 
+impl OuterName {
+    /// Whether the unqualified name is in scope at an offset, and declared before it.
+    fn is_visible(&self, at: usize) -> bool {
+        (self.scope.0..self.scope.1).contains(&at) && self.offset <= at
+    }
+}
+
 impl SyntaxTree {
     /// The value of an expression in the text.
     pub fn value_of(&self, node: Node<'_>) -> Option<i64> {
@@ -125,9 +132,13 @@ impl SyntaxTree {
     /// The offsets of the declarations that a name may refer to at an offset; none if they are not in this text.
     fn declared_at(&self, name: &str, at: usize) -> Vec<usize> {
         let local = self.local_at(name, at).map(|declaration| declaration.range.0);
-        let all = self.memory.outer_names.get_or_init(|| self.outer_names()).get(name).map_or(&[][..], Vec::as_slice);
-        let is_visible = |found: &&OuterName| (found.scope.0..found.scope.1).contains(&at) && found.offset <= at;
-        local.into_iter().chain(all.iter().filter(is_visible).map(|found| found.offset)).collect()
+        let visible = self.outer_named(name).iter().filter(|found| found.is_visible(at));
+        local.into_iter().chain(visible.map(|found| found.offset)).collect()
+    }
+
+    /// The declarations of a name outside of functions, and its enumerators.
+    fn outer_named(&self, name: &str) -> &[OuterName] {
+        self.memory.outer_names.get_or_init(|| self.outer_names()).get(name).map_or(&[], Vec::as_slice)
     }
 
     fn local_at(&self, name: &str, at: usize) -> Option<crate::tree::declarations::Declaration> {
@@ -155,8 +166,7 @@ impl SyntaxTree {
 
     /// The value of `Config::BLOCK`, the only constant of its name in the text.
     fn value_of_member(&self, scope: &str, name: &str, at: usize, depth: usize) -> Option<Value> {
-        let all = self.memory.outer_names.get_or_init(|| self.outer_names()).get(name)?;
-        let [only] = all.as_slice() else { return None };
+        let [only] = self.outer_named(name) else { return None };
         let body = self.root()?.named_descendant_for_byte_range(only.scope.0, only.scope.1)?;
         let around = body.parent().filter(|_| only.offset <= at)?;
         let is_it = around.field(Field::Name).is_some_and(|it| self.slice(it) == scope)
@@ -240,21 +250,18 @@ impl SyntaxTree {
     /// # Errors
     /// There is no such declaration, there are several, or the name may be a member of a base class.
     fn outer_at(&self, name: &str, at: usize) -> Result<&OuterName, ()> {
-        let all = self.memory.outer_names.get_or_init(|| self.outer_names()).get(name).ok_or(())?;
-        let [only] = all.as_slice() else { return Err(()) };
-        let is_in_scope = (only.scope.0..only.scope.1).contains(&at) && only.offset <= at;
-        (is_in_scope && !self.is_in_derived_class(at)).then_some(only).ok_or(())
+        let [only] = self.outer_named(name) else { return Err(()) };
+        (only.is_visible(at) && !self.is_in_derived_class(at)).then_some(only).ok_or(())
     }
 
     /// Whether a function declares an enumerator of a name, which may hide a variable.
     fn is_enumerator_of_function(&self, name: &str) -> bool {
-        let all = self.memory.outer_names.get_or_init(|| self.outer_names()).get(name);
         let is_of_function = |found: &OuterName| {
             let node =
                 self.root().and_then(|root| root.named_descendant_for_byte_range(found.offset, found.offset + 1));
             node.is_some_and(|node| node.enclosing(Kind::CompoundStatement).is_some())
         };
-        all.is_some_and(|all| all.iter().any(is_of_function))
+        self.outer_named(name).iter().any(is_of_function)
     }
 
     /// Whether an offset is in a member function of a class with bases: names there may be members of a base class.
