@@ -19,6 +19,9 @@
 //! Where no parameter is `__restrict__`, single threads are also launched with pointers of one type to overlapping memory
 //! (`search/aliased.rs`), so that memory which is read again in place of a copy shows.
 //!
+//! Made-up pointers and strides let threads overlap whose memory is apart in the program. Where those of the original race, a
+//! difference is no fault of the edit if both versions write the same with one thread after the other (`search/in_turn.rs`).
+//!
 //! All bytes written to global memory must be equal. Floating-point numbers may differ in the last digits, which is
 //! reported.
 

@@ -10,6 +10,7 @@ mod aliased;
 mod around;
 mod both;
 mod bounds;
+mod in_turn;
 mod large;
 mod launched;
 mod original;
@@ -36,7 +37,7 @@ use crate::{Compared, Outside};
 pub(crate) use large::large_launch;
 pub use large::{Buffer, LargeLaunch, Pointer};
 pub use launched::SourceLaunch;
-use original::Reason;
+use original::{Order, Reason};
 use shape::Shape;
 
 /// Number of launches to compare.

@@ -18,8 +18,14 @@ use lmem_compare::{Terms, Versions};
 use lzma_rust2::{XzOptions, XzReader, XzWriter};
 
 /// Families whose edits rely on a block size.
-const THREADS: [(&str, u32); 4] =
-    [("histogram", 128), ("shared_rows", 128), ("hidden_level", 256), ("hidden_range", 256)];
+const THREADS: [(&str, u32); 6] = [
+    ("histogram", 128),
+    ("shared_rows", 128),
+    ("hidden_level", 256),
+    ("hidden_range", 256),
+    ("colors", 256),
+    ("rows_in_place", 256),
+];
 
 /// A kernel with its edits.
 struct Family {

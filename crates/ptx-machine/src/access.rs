@@ -9,6 +9,7 @@ use crate::machine::{BlockState, Run, Stop};
 use crate::memory::{self, Class, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, WINDOW_SIZE, parted};
 use crate::op::*;
 use crate::outcome::Fault;
+use crate::races::Byte;
 use crate::soft::F32;
 use crate::warp::{Frame, Local, Warp};
 
@@ -249,6 +250,31 @@ impl Run<'_> {
         found.local_outside |= 1 << lane;
     }
 
+    /// Notes who reads the bytes of a place, or writes a value there, if races are noted.
+    #[inline]
+    fn witness(
+        &mut self,
+        block: &BlockState,
+        (warp, lane): (usize, usize),
+        (place, bytes): (&MemoryPlace, u32),
+        written: Option<u64>,
+    ) {
+        let Some(now) = self.moment(block, warp, lane) else { return };
+        let Some(witness) = &mut self.witness else { return };
+        let byte = |at: u64| match place {
+            MemoryPlace::Global(address) => Some(Byte::Global(address.wrapping_add(at))),
+            MemoryPlace::Shared(address) => Some(Byte::Shared(now.block, address.wrapping_add(at))),
+            _ => None,
+        };
+        for at in 0..u64::from(bytes) {
+            match (byte(at), written) {
+                (Some(byte), Some(value)) => witness.writes(byte, value.to_le_bytes()[at as usize], now),
+                (Some(byte), None) => witness.reads(byte, now),
+                (None, _) => return,
+            }
+        }
+    }
+
     fn note_found(&mut self, found: Found) {
         self.note(|events| &mut events.local_out_of_bounds, found.local_outside);
         self.note(|events| &mut events.object_out_of_bounds, found.object_outside);
@@ -281,6 +307,7 @@ impl Run<'_> {
                 let place = place(access.space, address.wrapping_add(index * u64::from(access.bytes)));
                 let what = (place, access.bytes, access.ty, access.class);
                 let value = self.read(block, warp, frame, what, lane, &mut found).map_err(stop)?;
+                self.witness(block, (warp, lane), (&place, access.bytes), None);
                 if let Some(d) = d {
                     let value = match access.extend {
                         Some((from, to)) => {
@@ -332,6 +359,7 @@ impl Run<'_> {
                     let writer = (x, y, z, (warp * 32 + lane) as u32);
                     self.memory.note_writer(*address, access.bytes, value[lane], writer);
                 }
+                self.witness(block, (warp, lane), (&place, access.bytes), Some(value[lane]));
                 let what = (place, access.bytes, access.class, value[lane]);
                 self.write(block, warp, frame, what, lane, &mut found).map_err(stop)?;
             }

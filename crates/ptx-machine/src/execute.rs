@@ -91,7 +91,8 @@ impl<'a> Run<'a> {
     /// splits.
     fn split(&mut self, block: &mut BlockState, warp_index: usize, mut split: Split) -> Result<bool, Stop> {
         let program: &'a Program = self.program;
-        let end = self.warp_instructions + SPLIT_TURN.min(self.turn);
+        let turn = if self.launch.limits.serial { self.turn } else { SPLIT_TURN.min(self.turn) };
+        let end = self.warp_instructions + turn;
         // The frame is taken out of the warp while it runs, so that both can be borrowed.
         let Some(mut frame) = block.warps[warp_index].frames[split.frame as usize].take() else { return Ok(true) };
         let code = &program.codes[frame.code as usize];

@@ -60,6 +60,11 @@ pub struct Limits {
     pub unset: u8,
     /// Blocks that are run: the first ones of the grid. Those that wait for others then wait forever.
     pub blocks: u64,
+    /// Whether each lane of a warp runs until it waits or exits before the next one starts. Threads that do not wait for each
+    /// other then run one after the other, so that what they leave in memory does not depend on the code's branches.
+    pub serial: bool,
+    /// Whether to look for races, which takes time and memory.
+    pub note_races: bool,
     /// Whether to count sectors, lines and passes of memory accesses, which takes time.
     pub count_accesses: bool,
 }
@@ -76,6 +81,8 @@ impl Default for Limits {
             unwritten: UNWRITTEN,
             unset: 0,
             blocks: u64::MAX,
+            serial: false,
+            note_races: false,
             count_accesses: false,
         }
     }

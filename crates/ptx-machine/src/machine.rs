@@ -6,10 +6,12 @@ use std::sync::Arc;
 use ptx_syntax::InitialValue;
 
 use crate::decode::{Program, code_address};
+use crate::execute::lanes_of;
 use crate::launch::Launch;
 use crate::memory::{FIRST_LOCAL, Memory, Origin, object_bits};
 use crate::op::{BarrierKind, NOWHERE, Op};
-use crate::outcome::{AccessCount, BlockCount, End, Event, Events, Fault, Outcome, Place};
+use crate::outcome::{AccessCount, BlockCount, End, Event, Events, Fault, Outcome, Place, Races};
+use crate::races::{Moment, Witness};
 use crate::warp::{Frame, Split, State, Warp};
 
 /// Instructions of a split before lanes that wait at a reconvergence point continue without it.
@@ -45,6 +47,8 @@ pub(crate) struct BlockState {
     pub shared_written: Vec<u64>,
     pub warps: Vec<Warp>,
     pub gates: Vec<Gate>,
+    /// How often a barrier opened.
+    pub barriers: u32,
     /// Where the counts of its first warp stand in [`Run::warps`].
     pub first_warp: usize,
 }
@@ -66,6 +70,8 @@ pub(crate) struct Run<'a> {
     /// The same for local memory, by block, warp and word.
     pub local_lines: HashSet<(u32, u32, u32, u32, u64)>,
     pub events: Events,
+    /// If races are noted.
+    pub witness: Option<Witness>,
     pub warp_instructions: u64,
     pub thread_instructions: u64,
     pub printed: String,
@@ -106,6 +112,7 @@ impl Program {
             lines: HashSet::new(),
             local_lines: HashSet::new(),
             events: Events::default(),
+            witness: launch.limits.note_races.then(Witness::default),
             warp_instructions: 0,
             thread_instructions: 0,
             printed: String::new(),
@@ -128,6 +135,7 @@ impl Program {
             warp_instructions: run.warp_instructions,
             thread_instructions: run.thread_instructions,
             printed: run.printed,
+            races: run.witness.map_or_else(Races::default, |witness| witness.found),
         }
     }
 }
@@ -265,6 +273,19 @@ impl Run<'_> {
         event.first = event.first.take().or(place);
     }
 
+    /// Now, for a thread, if races are noted.
+    #[inline]
+    pub fn moment(&self, block: &BlockState, warp: usize, lane: usize) -> Option<Moment> {
+        self.witness.as_ref()?;
+        let thread = (warp * 32 + lane) as u32;
+        let (barriers, collectives) = (block.barriers, block.warps[warp].collectives);
+        Some(Moment { block: self.number_of(block.id), thread, barriers, collectives })
+    }
+
+    fn number_of(&self, block: [u32; 3]) -> u32 {
+        block.iter().zip(self.launch.grid).rev().fold(0, |number, (at, extent)| number * extent + at)
+    }
+
     /// Limit on the local memory of a thread.
     pub fn local_limit(&self) -> u64 {
         self.launch.limits.local_bytes.min(object_bits(1))
@@ -283,13 +304,21 @@ impl Run<'_> {
                     lane[..self.parameters.len()].copy_from_slice(&self.parameters);
                 }
             }
-            warp.splits.push(Split { mask: warp.exists, pc: 0, frame, meeting: NOWHERE, state: State::Ready });
+            let start = Split { mask: warp.exists, pc: 0, frame, meeting: NOWHERE, state: State::Ready };
+            match self.launch.limits.serial {
+                // The last split goes first.
+                true => warp.splits.extend(lanes_of(warp.exists).map(|lane| Split { mask: 1 << lane, ..start })),
+                false => warp.splits.push(start),
+            }
+            if self.launch.limits.serial {
+                warp.splits.reverse();
+            }
             warp
         });
         let warps: Vec<Warp> = warps.collect();
         let first_warp = self.warps.len();
         if self.launch.limits.count_accesses {
-            let number = id.iter().zip(self.launch.grid).rev().fold(0, |number, (at, extent)| number * extent + at);
+            let number = self.number_of(id);
             let none: Vec<Vec<u32>> = program.codes.iter().map(|code| vec![0; code.blocks]).collect();
             self.warps.extend(warps.iter().map(|_| (number, none.clone())));
         }
@@ -300,6 +329,7 @@ impl Run<'_> {
             shared_written: vec![0; bytes.div_ceil(64)],
             warps,
             gates: vec![Gate::default(); 16],
+            barriers: 0,
             first_warp,
         }
     }
@@ -371,6 +401,7 @@ fn open_gates(program: &Program, block: &mut BlockState) -> bool {
         if arrived >= expected {
             let gate = std::mem::take(&mut block.gates[number]);
             has_opened = true;
+            block.barriers += 1;
             release(program, block, number as u32, &gate);
         }
     }

@@ -27,6 +27,18 @@ pub struct Outcome {
     pub thread_instructions: u64,
     /// Output of `printf`, in order.
     pub printed: String,
+    /// Noted if [`crate::Limits::note_races`] is set.
+    pub races: Races,
+}
+
+/// Whether what threads read or leave in memory depends on their order, which neither barriers nor collective instructions
+/// decide. Atomics and fences are not looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Races {
+    /// In global memory.
+    pub global: bool,
+    /// In shared memory.
+    pub shared: bool,
 }
 
 /// Why a run ended.

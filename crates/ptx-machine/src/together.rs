@@ -188,6 +188,7 @@ impl Run<'_> {
         exchange: &mut Exchange,
         lanes: u32,
     ) -> Result<(), Stop> {
+        block.warps[warp].collectives += 1;
         let stop = |fault: Fault| Stop::Fault(fault, lanes.trailing_zeros());
         match collective.kind {
             CollectiveKind::Shuffle(kind) => {

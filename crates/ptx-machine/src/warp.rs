@@ -83,6 +83,8 @@ pub(crate) struct Warp {
     pub frames: Vec<Option<Box<Frame>>>,
     pub local: Vec<Local>,
     pub tid: [Lanes; 3],
+    /// Collective instructions executed so far.
+    pub collectives: u32,
     /// Value of registers that nothing wrote.
     pub unset: u8,
 }
@@ -111,6 +113,7 @@ impl Warp {
             frames: Vec::new(),
             local: vec![Local::default(); 32],
             tid,
+            collectives: 0,
             unset,
         }
     }

@@ -3,7 +3,7 @@
 use ptx_machine::End;
 
 use super::original::Ran;
-use super::{HOPELESS, LAUNCH_LIMIT, LONG_TURN, PATIENCE, Search};
+use super::{HOPELESS, LAUNCH_LIMIT, LONG_TURN, Order, PATIENCE, Search};
 use crate::difference::{Difference, between};
 use crate::draw::Elements;
 use crate::recipe::{Recipe, Spread};
@@ -20,7 +20,7 @@ impl Search<'_> {
         (old, elements): (Ran, Elements),
     ) -> Result<Option<Difference>, String> {
         let limit = old.outcome.warp_instructions * PATIENCE + LAUNCH_LIMIT;
-        let new = self.execute(self.after, recipe, &elements, (limit, LONG_TURN), false);
+        let new = self.execute(self.after, recipe, &elements, (limit, LONG_TURN), Order::Usual);
         let bytes = |what: String| Difference::Bytes(what, None);
         let found = match &new.outcome.end {
             End::NotSupported(what) => return Err(what.clone()),
@@ -44,7 +44,12 @@ impl Search<'_> {
         };
         if let Difference::Bytes(_, place) = &found {
             // Output that depends on the order of threads may differ for reasons other than the edit.
-            let reversed = self.execute(self.before, recipe, &elements, (limit, LONG_TURN), true);
+            let reversed = self.execute(self.before, recipe, &elements, (limit, LONG_TURN), Order::Reversed);
+            if reversed.outcome.races.global
+                && let Some(found) = self.in_turn(recipe, &elements, old.outcome.warp_instructions)
+            {
+                return Ok(self.counts(&old, &new).then_some(found));
+            }
             let is_contested = place.as_ref().is_some_and(|(origin, offset)| {
                 let memory = &reversed.memory;
                 memory.region_of(origin).is_some_and(|region| memory.is_contested(region, *offset))
@@ -65,9 +70,14 @@ impl Search<'_> {
                 && (!is_doubtful || self.differs_when_narrow(recipe));
             return Ok(is_proven.then_some(found));
         }
+        Ok(self.counts(&old, &new).then_some(found))
+    }
+
+    /// Whether a launch without a difference proves something: both versions execute what the edit changes.
+    fn counts(&mut self, old: &Ran, new: &Ran) -> bool {
         let is_reached = self.reach.note(&old.outcome, &new.outcome);
         self.unreached += u32::from(old.has_effect() && !is_reached);
-        Ok((old.has_effect() && is_reached).then_some(found))
+        old.has_effect() && is_reached
     }
 
     /// Whether results still differ when all integers in memory are small enough for any array.
@@ -83,7 +93,7 @@ impl Search<'_> {
             recipe.integers.iter_mut().for_each(|number| *number = (*number).min(room));
             let Ok((old, elements)) = self.original(&recipe) else { return false };
             let limit = old.outcome.warp_instructions * HOPELESS + LAUNCH_LIMIT;
-            let new = self.execute(self.after, &recipe, &elements, (limit, LONG_TURN), false);
+            let new = self.execute(self.after, &recipe, &elements, (limit, LONG_TURN), Order::Usual);
             let is_different = matches!(between(&old.memory, &new.memory), Difference::Bytes(..));
             new.outcome.end != End::Completed || is_different || new.outcome.printed != old.outcome.printed
         })
@@ -97,12 +107,12 @@ impl Search<'_> {
         if self.after.static_shared() <= self.before.static_shared() || threads <= 32 || blocks > 1 {
             return false;
         }
-        let new = self.execute(self.after, recipe, elements, (limit, SHORT_TURN), false);
+        let new = self.execute(self.after, recipe, elements, (limit, SHORT_TURN), Order::Usual);
         if new.outcome.end != End::Completed || !matches!(between(&old.memory, &new.memory), Difference::Bytes(..)) {
             return false;
         }
         // If threads of the original write to the same address, the order of warps decides which value remains.
-        let short = self.execute(self.before, recipe, elements, (limit, SHORT_TURN), false);
+        let short = self.execute(self.before, recipe, elements, (limit, SHORT_TURN), Order::Usual);
         between(&old.memory, &short.memory) == Difference::None
     }
 }

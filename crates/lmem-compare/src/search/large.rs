@@ -10,7 +10,7 @@ use ptx_machine::{End, Memory, Origin};
 use serde::{Deserialize, Serialize};
 
 use super::original::judged;
-use super::{LAUNCH_LIMIT, LONG_TURN, PATIENCE, Recipe, Search};
+use super::{LAUNCH_LIMIT, LONG_TURN, Order, PATIENCE, Recipe, Search};
 use crate::draw::Elements;
 
 /// Numbers of blocks, in turn, as long as the launch stays within the limits.
@@ -120,11 +120,11 @@ impl Search<'_> {
     /// Runs the original on a launch; returns what it touches, or `None` if the launch is not valid or too large.
     fn try_large(&mut self, recipe: &Recipe) -> Option<(Elements, Ranges)> {
         let elements = Elements::default();
-        let ran = self.execute(self.before, recipe, &elements, (WORK, LONG_TURN), false);
+        let ran = self.execute(self.before, recipe, &elements, (WORK, LONG_TURN), Order::Usual);
         judged(&ran.outcome).ok()?;
         let limit = ran.outcome.warp_instructions.saturating_mul(PATIENCE) + LAUNCH_LIMIT;
         let limit = limit.min(WORK.saturating_mul(PATIENCE));
-        let edited = self.execute(self.after, recipe, &elements, (limit, LONG_TURN), false);
+        let edited = self.execute(self.after, recipe, &elements, (limit, LONG_TURN), Order::Usual);
         let ranges = joined(&ran.memory, &edited.memory);
         let bytes: i64 = ranges.iter().map(|(_, range)| range.end - range.start).sum();
         let is_small = u64::try_from(bytes).is_ok_and(|bytes| bytes <= MEMORY);

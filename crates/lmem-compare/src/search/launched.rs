@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::original::{Reason, judged};
-use super::{Counted, LONG_TURN, Search};
+use super::{Counted, LONG_TURN, Order, Search};
 use crate::draw::Elements;
 use crate::recipe::{Recipe, Spread};
 
@@ -91,7 +91,7 @@ impl Search<'_> {
             for (number, given) in recipe.integers.iter_mut().zip(&given) {
                 *number = given.unwrap_or(*number);
             }
-            let ran = self.execute(self.before, &recipe, &Elements::default(), (LIMIT, LONG_TURN), false);
+            let ran = self.execute(self.before, &recipe, &Elements::default(), (LIMIT, LONG_TURN), Order::Usual);
             // What is read without a value changes no results here, as none are compared.
             let is_valid = matches!(judged(&ran.outcome), Ok(()) | Err(Reason::Unwritten(_)));
             if !is_valid || !ran.has_effect() || !self.reach.in_original(&ran.outcome) {

@@ -27,11 +27,20 @@ pub(super) enum Reason {
     Other(&'static str),
 }
 
+/// In which order threads run where nothing decides it. Races are noted unless it is the usual one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    Usual,
+    Reversed,
+    /// Each thread until it waits, before the next one.
+    Serial,
+}
+
 impl Search<'_> {
     /// Runs the original; returns its outcome if the launch is valid.
     pub(super) fn original(&mut self, recipe: &Recipe) -> Result<(Ran, Elements), Reason> {
         let elements = Elements::default();
-        let ran = self.execute(self.before, recipe, &elements, (LAUNCH_LIMIT, LONG_TURN), false);
+        let ran = self.execute(self.before, recipe, &elements, (LAUNCH_LIMIT, LONG_TURN), Order::Usual);
         match judged(&ran.outcome) {
             Err(Reason::Unwritten(_)) if self.is_lenient && self.ignores_unwritten(recipe, &elements, &ran) => {}
             Err(reason) => {
@@ -64,13 +73,15 @@ impl Search<'_> {
         recipe: &Recipe,
         elements: &Elements,
         (limit, turn): (u64, u64),
-        reversed: bool,
+        order: Order,
     ) -> Ran {
         let (mut launch, mut memory) = self.prepared(recipe, elements);
         launch.limits.warp_instructions = self.unless_cancelled(limit);
         launch.limits.turn = turn;
-        launch.limits.reversed = reversed;
-        if reversed {
+        launch.limits.reversed = order == Order::Reversed;
+        launch.limits.serial = order == Order::Serial;
+        launch.limits.note_races = order != Order::Usual;
+        if order == Order::Reversed {
             memory.note_writers();
         }
         let outcome = program.run(&launch, &mut memory);
