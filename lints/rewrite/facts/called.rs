@@ -178,6 +178,12 @@ impl<'t> Called<'t> {
         is_number.then_some(name)
     }
 
+    /// Whether it is a function whose result is an `int`.
+    pub fn returns_int(&self) -> bool {
+        let is_int = self.type_node.is_some_and(|it| matches!(self.tree.slice(it), "int" | "int32_t" | "std::int32_t"));
+        !self.is_lambda && !self.is_reference && is_int
+    }
+
     /// Whether it returns a number, not a reference to one.
     pub fn returns_number(&self) -> bool {
         let tree = self.tree;

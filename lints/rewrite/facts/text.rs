@@ -21,7 +21,7 @@ pub fn split_at_commas(text: &str) -> Vec<&str> {
 
 /// Whether an extent can stand in a comparison: names, numbers, sums and products.
 pub fn is_plain_extent(text: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '+' | '-' | '(' | ')');
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ' ' | '*' | '/' | '+' | '-' | '(' | ')');
     !text.is_empty() && text.chars().all(is_part)
 }
 

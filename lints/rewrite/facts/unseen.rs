@@ -238,6 +238,9 @@ pub fn is_given_by_value(tree: &SyntaxTree, name: Node<'_>) -> bool {
         if own.kind == DeclarationKind::Scalar && function_of(tree, call).and_then(|it| it.number(position)).is_some() {
             return Some(true);
         }
+        if own.kind == DeclarationKind::Scalar && is_sum_by_macro(tree, call) {
+            return Some(true);
+        }
         let called = call.function().filter(|it| it.kind() == Kind::Identifier)?;
         let word = tree.slice(called);
         // An object of that name has an operator of its own, and a macro may do anything.
@@ -250,6 +253,29 @@ pub fn is_given_by_value(tree: &SyntaxTree, name: Node<'_>) -> bool {
         Some(own.kind == DeclarationKind::Scalar && is_function && is_value)
     };
     given().unwrap_or(false)
+}
+
+/// Whether a macro stands for a sum, product or quotient of its arguments, whatever is done with that: `AT(i, j)`.
+fn is_sum_by_macro(tree: &SyntaxTree, call: Call<'_>) -> bool {
+    let expanded = tree.expanded(call.node());
+    let own = expanded.iter().find(|it| it.range == call.node().byte_range()).and_then(|it| it.expression());
+    own.is_some_and(|(_, expression)| {
+        let is_arithmetic = |node: Node<'_>| match node.kind() {
+            Kind::BinaryExpression => matches!(node.operator(), Some("+" | "-" | "*" | "/" | "%")),
+            Kind::ParenthesizedExpression | Kind::Identifier | Kind::NumberLiteral | Kind::Token => true,
+            _ => false,
+        };
+        let is_sum = expression.without_parentheses().kind() == Kind::BinaryExpression;
+        // An operator of a class may take a number by reference.
+        let is_number = |name: Node<'_>| {
+            variable(tree, name).map_or_else(
+                || tree.is_fixed(tree.slice(name), name.start_byte()),
+                |own| own.kind == DeclarationKind::Scalar,
+            )
+        };
+        let mut given = call.arguments().flat_map(|argument| tree.identifiers(argument));
+        is_sum && given.all(is_number) && expression.descendants().all(is_arithmetic)
+    })
 }
 
 /// Whether a function has a number as its parameter at a position, and neither a reference nor a pointer.

@@ -95,9 +95,10 @@ pub fn indexed_elements<'t>(tree: &'t SyntaxTree, region: Node<'t>, counter: &st
     };
     let element = |node: Node<'t>, found: Dimension, (rise, above): (Rise, i64)| {
         let Dimension { size, ends_loops, is_of_member } = found;
-        let row = rise.row().filter(|(row, text)| tree.evaluate(text, region.start_byte()) == Some(*row));
+        let value_of = |name: &str| tree.evaluate(name, region.start_byte());
+        let row = rise.row(&size, &value_of).filter(|(row, text)| value_of(text) == Some(*row));
         let value_of_size = tree.evaluate(&size, region.start_byte());
-        let extent = rise.extent(size, value_of_size)?;
+        let extent = rise.extent(size, value_of_size, &value_of)?;
         let value = tree.evaluate(&extent, region.start_byte());
         let least = Some(rise.distance).filter(|_| rise.is_direct);
         Some(IndexedElement { node, extent, value, size: value_of_size, least, above, row, ends_loops, is_of_member })

@@ -76,6 +76,14 @@ impl Expanded {
         self.code.root()?.descendants().find(|node| node.kind() == Kind::CompoundStatement)
     }
 
+    /// The code, if it is one expression, and the tree that it belongs to.
+    pub fn expression(&self) -> Option<(&SyntaxTree, Node<'_>)> {
+        let mut statements = self.body()?.parts();
+        let only =
+            statements.next().filter(|it| it.kind() == Kind::ExpressionStatement && statements.next().is_none())?;
+        Some((&self.code, only.parts().next()?))
+    }
+
     /// Whether a name is a variable of the text, or a function or constant: none that the code declares.
     fn is_free(&self, name: &str) -> bool {
         self.body().is_some_and(|body| !self.code.is_declared(body.start_byte() + 1, name))

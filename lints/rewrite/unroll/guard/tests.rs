@@ -604,3 +604,32 @@ fn a_narrow_counter_must_reach_the_extent() {
     assert_eq!(edited("bool", 8, "++i"), None);
     assert_eq!(edited("char16_t", 8, "++i"), None);
 }
+
+/// An index by a macro, or by a function that returns it, counts as what it stands for.
+#[test]
+fn indices_by_other_names() {
+    let head = "#define N 6\n#define AT(i, j) ((i) * N + (j))\n#define TRI(i, j) ((i) * ((i) + 1) / 2 + (j))\n\
+        #define LOUD(i) (__syncthreads(), i)\n#define SWAP(i) (N - 1 - (i))\n\
+        __device__ int at(int i, int j) { return i * N + j; }\n__device__ int near(int i) { return i & 3; }\n";
+    for (index, array, expected) in [
+        ("AT(i, 0)", "a", Some("N")),
+        ("AT(i, i)", "a", Some("6")),
+        ("at(i, 2)", "a", Some("N")),
+        ("TRI(i, i)", "t", Some("N")),
+        ("i * (i + 1) / 2", "t", Some("N")),
+        ("i * (i - 1) / 2 + i - 1", "t", Some("7")),
+        ("near(i)", "a", None),
+        ("LOUD(i)", "a", None),
+        ("SWAP(i)", "a", None),
+    ] {
+        let text = format!(
+            "{head}__global__ void k(float* in, int n) {{\n  float a[N * N], t[N * (N + 1) / 2];\n  for (int i = 0; i < n; ++i) {{ float d = {array}[{index}]; in[i] += d; }}\n}}\n"
+        );
+        let tree = Rc::new(SyntaxTree::example("a.cu", &text));
+        let found = super::super::for_loop::for_loops(&tree, text.find("float d").unwrap());
+        let guard = found.first().unwrap().guarded(&WantedArray::new(array, &[]));
+        let edited = guard.and_then(|guard| apply(&text, &guard.edits.iter().collect::<Vec<_>>()));
+        let bound = edited.as_ref().and_then(|it| it.split_once("int i = 0; i < ")?.1.split_once("; ++i) if (i < n)"));
+        assert_eq!(bound.map(|(bound, _)| bound), expected, "{index}");
+    }
+}
