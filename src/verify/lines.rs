@@ -3,12 +3,13 @@
 //!
 //! In host code, and in `assert`, a line's number is for messages, which should name the line of the text as it is.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::Field;
-use cuda_syntax::identifiers::occurrences;
+use cuda_syntax::ast::{Field, Node};
+use cuda_syntax::identifiers::{identifiers, occurrences};
 use cuda_syntax::tree::enclosing_function;
 use lmem_base::diagnostic::{Edit, Suggestion};
 use lmem_base::source::SourceFile;
@@ -80,7 +81,35 @@ fn expands_to_line(compiled: &CompiledUnit<'_>, file: &Arc<SourceFile>, offset: 
         return false;
     }
     let tree = SyntaxTree::new(MappedText::from_file(file), of_file);
-    found.into_iter().any(|range| !is_of_host(&tree, range.start))
+    found.into_iter().any(|range| !is_of_host(&tree, range.start) && !has_no_line(&tree, range))
+}
+
+/// Whether macros of the text alone stand for a range, and none of them names the line: `#define ROT(x) ((x) << 3 | (x) >> 29)`
+/// in line 29.
+fn has_no_line(tree: &SyntaxTree, range: Range<usize>) -> bool {
+    let Some(written) = tree.text().get(range.clone()) else { return false };
+    let compiled = tree.compiled().compiled(tree.text(), range).unwrap_or_default();
+    let mut open: Vec<&str> = identifiers(written).collect();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    while let Some(word) = open.pop() {
+        if WORDS.contains(&word) {
+            return false;
+        }
+        if !seen.insert(word) {
+            continue;
+        }
+        let definitions: Vec<Node<'_>> = tree.macros_named(word).collect();
+        // What is no macro of the text may be one of a header, unless it is still there.
+        if definitions.is_empty() && occurrences(&compiled, word).next().is_none() {
+            return false;
+        }
+        for definition in definitions {
+            let parameters = definition.field(Field::Parameters).map_or("", |it| tree.slice(it));
+            let value = definition.field(Field::Value).map_or("", |it| tree.slice(it));
+            open.extend(identifiers(value).filter(|own| occurrences(parameters, own).next().is_none()));
+        }
+    }
+    true
 }
 
 /// The lines around a range.
@@ -147,6 +176,14 @@ mod tests {
         let asserted = |value: &str| format!("\n__global__ void k(int n) {{ {value}; }}\n");
         assert!(!counted(&asserted("assert(n)"), &asserted("n ? 0 : fail(\"n\", 2)")));
         assert!(counted(&asserted("CHECK(n)"), &asserted("n ? 0 : fail(\"n\", 2)")));
+        // In line 3, with numbers of their own and with that of the line.
+        let defined = |value: &str, define: &str, kernel: &str| {
+            let text = format!("\n{define}\n__global__ void k(int *out, int x) {{ out[0] = {value}; }}\n");
+            counted(&text, &format!("\n\n__global__ void k(int *out, int x) {{ out[0] = {kernel}; }}\n"))
+        };
+        assert!(!defined("ROT(x)", "#define ROT(y) ((y) << 3)", "((x) << 3)"));
+        assert!(defined("LINE(x)", "#define LINE(y) ((y) + __LINE__)", "((x) + 3)"));
+        assert!(defined("LINE(x)", "#define LINE(y) ((y) + HERE)", "((x) + 3)"));
     }
 
     #[test]

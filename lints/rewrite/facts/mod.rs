@@ -20,6 +20,7 @@ pub mod number;
 pub mod operators;
 pub mod outer;
 pub mod plain_type;
+pub mod pointees;
 pub mod purity;
 pub mod sites;
 pub mod sole;

@@ -3,14 +3,13 @@
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node, Pointer, Update};
 use cuda_syntax::identifiers::identifiers;
-use cuda_syntax::tree::{
-    Declaration, DeclarationKind, Declarations, Volatility, access_path, enclosing_function, resolve, role,
-};
+use cuda_syntax::tree::{Declaration, DeclarationKind, Declarations, Volatility, enclosing_function, resolve};
 
 use super::classes::member_here;
 use super::evaluation::is_value_argument;
 use super::outer::may_be_member;
-use super::unseen::{is_given_by_value, is_taken_for_type, may_be_reference, may_be_taken};
+use super::pointees::may_be_written;
+use super::unseen::{is_taken_for_type, may_be_reference, may_be_taken};
 use super::unwritten::writes_no_memory;
 
 /// Whether a local variable is loop-invariant: the loop does not write it, and no pointer, reference or lambda can
@@ -86,15 +85,14 @@ pub fn keeps_first_value(tree: &SyntaxTree, function: Node<'_>, all: &Declaratio
     let is_own = own.kind != DeclarationKind::Alias && own.volatility != Some(Volatility::Value);
     let mut names = tree.names_of(function, all, own).into_iter();
     is_own
-        && names.all(|name| !role(access_path(name)).1)
+        && names.all(|name| !may_be_written(tree, name))
         && !is_written_elsewhere(tree, function, &own.name)
         && !may_be_written_unseen(tree, function, &own.name)
 }
 
 /// Whether a statement may write a variable. Passing it to a function counts: the parameter may be a reference.
 pub fn may_write(tree: &SyntaxTree, body: Node<'_>, name: &str) -> bool {
-    let is_written = |node: Node<'_>| role(access_path(node)).1 && !is_given_by_value(tree, node);
-    tree.named(body, name).any(|node| is_written(node) || hands_out(tree, node) || may_be_taken(tree, node))
+    tree.named(body, name).any(|node| may_be_written(tree, node) || hands_out(tree, node) || may_be_taken(tree, node))
         || may_be_written_unseen(tree, body, name)
 }
 
@@ -119,11 +117,10 @@ fn is_written_elsewhere(tree: &SyntaxTree, function: Node<'_>, name: &str) -> bo
     let is_in_lambda = |node: Node<'_>| {
         node.ancestors().take_while(|it| *it != function).any(|it| it.kind() == Kind::LambdaExpression)
     };
-    let is_written = |node: Node<'_>| role(access_path(node)).1 && !is_given_by_value(tree, node);
     is_taken_for_type(tree, name)
-        || tree
-            .named(function, name)
-            .any(|node| hands_out(tree, node) || may_be_taken(tree, node) || (is_in_lambda(node) && is_written(node)))
+        || tree.named(function, name).any(|node| {
+            hands_out(tree, node) || may_be_taken(tree, node) || (is_in_lambda(node) && may_be_written(tree, node))
+        })
 }
 
 /// Whether the address of a variable is taken in a region, or a reference is bound to it there.

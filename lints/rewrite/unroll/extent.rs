@@ -131,12 +131,20 @@ pub fn certain_extent(tree: &SyntaxTree, node: Node<'_>, counter: &str) -> Optio
     let is_reached = is_reachable(tree, enclosing_function(node)?, counter);
     let body = node.field(Field::Body).filter(|body| !is_reached && !may_write(tree, *body, counter))?;
     let elements = indexed_elements(tree, body, counter);
-    let extents = elements.iter().filter_map(|element| {
-        let round = Round::new(tree, body, vec![element.node]);
-        element.value.filter(|_| element.ends_loops && round.is_complete() && round.accesses(body))
-    });
-    extents.min()
+    let ending = || elements.iter().filter(|element| element.ends_loops);
+    let mut extents: Vec<i64> = ending().filter_map(|element| element.value).collect();
+    extents.sort_unstable();
+    extents.dedup();
+    // Each branch may access an element of its own.
+    extents.into_iter().take(MOST_EXTENTS).find(|extent| {
+        let within = ending().filter(|element| element.value.is_some_and(|value| value <= *extent));
+        let round = Round::new(tree, body, within.map(|element| element.node).collect());
+        round.is_complete() && round.accesses(body)
+    })
 }
+
+/// Extents that are tried for the branches of a loop.
+const MOST_EXTENTS: usize = 8;
 
 /// The variable, or the member of an object, that is subscripted.
 fn array_in(subscript: Node<'_>) -> Option<Node<'_>> {

@@ -12,9 +12,10 @@ use super::header::step;
 use super::linear::Linear;
 use crate::rewrite::facts::calls::arguments_at_all_calls;
 use crate::rewrite::facts::integers::{is_int, plain_words};
+use crate::rewrite::facts::pointees::may_be_written;
 use crate::rewrite::facts::purity::{is_pure, is_pure_call};
 use crate::rewrite::facts::steady::is_reachable;
-use crate::rewrite::facts::unseen::{is_given_by_value, may_be_reference};
+use crate::rewrite::facts::unseen::may_be_reference;
 
 /// Names may lead to initializers with further names.
 const MOST_STEPS: usize = 4;
@@ -197,8 +198,7 @@ impl<'t> Quantity<'t> {
     fn stays_from(&self, offset: usize) -> bool {
         let all = self.tree.declarations(self.function);
         let names = self.tree.names_of(self.function, &all, &self.own);
-        let is_written = |name: Node<'_>| role(access_path(name)).1 && !is_given_by_value(self.tree, name);
-        names.into_iter().filter(|name| name.start_byte() >= offset).all(|name| !is_written(name))
+        names.into_iter().filter(|name| name.start_byte() >= offset).all(|name| !may_be_written(self.tree, name))
     }
 
     fn is_it(&self, node: Node<'_>) -> bool {
@@ -388,6 +388,32 @@ mod tests {
         ] {
             assert_eq!(most_at("", body), None, "{body}");
         }
+    }
+
+    #[test]
+    fn what_each_branch_of_a_loop_before_accesses_counts() {
+        let then = "for (int j = 0; j < n /* HERE */; ++j) in[j] = 1;";
+        for (before, expected) in [
+            ("for (int i = 0; i < n; ++i) { if (m) b[i] = 0; else b[i] = 1; }", Some(6)),
+            ("for (int i = 0; i < n; ++i) { if (m) b[i] = 0; else if (m > 2) b[i] = 2; else b[i] = 1; }", Some(6)),
+            ("for (int i = 0; i < n; ++i) { if (m) b[i] = 0; else a[i] = 1; }", Some(36)),
+            ("for (int i = 0; i < n; ++i) { if (m) b[i] = 0; }", None),
+            ("for (int i = 0; i < n; ++i) { if (m) b[i] = 0; else in[i] = 0; }", None),
+            ("for (int i = 0; i < n; ++i) { if (m) b[i] = 0; else break; }", None),
+        ] {
+            assert_eq!(most_at("", &format!("{before} {then}")), expected, "{before}");
+        }
+    }
+
+    #[test]
+    fn members_of_parameters_are_bounds() {
+        let text = "struct P { int n; };\n__global__ void k(float* in, const P p) {\n float b[6];\n\
+            for (int i = 0; i < p.n; ++i) { b[i] = 0; }\n\
+            for (int j = 0; j < p.n /* HERE */; ++j) in[j] = 1;\n}\n";
+        let tree = SyntaxTree::example("a.cu", text);
+        let at = text.find("p.n /* HERE */").unwrap();
+        let node = tree.root().unwrap().named_descendant_for_byte_range(at, at + 3).unwrap();
+        assert_eq!(most(&tree, node, MOST_STEPS), Some(6));
     }
 
     #[test]

@@ -1,0 +1,76 @@
+//! What a pointer in a structure leads to, which is no part of the structure: `p.out[i]` of `struct P { float *out; int n; }`.
+
+use cuda_syntax::SyntaxTree;
+use cuda_syntax::ast::{Kind, Member, Node, Subscript};
+use cuda_syntax::tree::{DeclarationKind, access_path, role};
+
+use super::classes::members_named;
+use super::getter::class_named;
+use super::unseen::is_given_by_value;
+use super::variables::variable;
+
+/// Whether a name of a variable stands where the variable, or a part of it, may be written: as the target of an assignment, or as an
+/// argument.
+pub fn may_be_written(tree: &SyntaxTree, name: Node<'_>) -> bool {
+    role(access_path(name)).1 && !is_given_by_value(tree, name) && !is_pointee(tree, name)
+}
+
+/// Whether what a name stands in is an element that a pointer in a local object leads to.
+fn is_pointee(tree: &SyntaxTree, name: Node<'_>) -> bool {
+    let found = || {
+        let whole = name.parent().filter(|it| it.kind() == Kind::FieldExpression)?;
+        let member = Member::of(whole).filter(|it| it.is_of_object() && it.object() == Some(name))?;
+        let own = variable(tree, name).filter(|own| own.kind == DeclarationKind::Aggregate)?;
+        let type_text = own.type_text.trim_start_matches("const ").trim();
+        let is_object = !type_text.contains(['*', '&', '[']);
+        let class = class_named(tree, type_text.split('<').next()?).filter(|_| is_object)?;
+        let mut declared = members_named(tree, class, tree.slice(member.name()?));
+        let only = declared.next().filter(|_| declared.next().is_none())?;
+        let mut around = only.parent()?;
+        let mut dimensions = 0;
+        while around.kind() == Kind::ArrayDeclarator {
+            dimensions += 1;
+            around = around.parent()?;
+        }
+        let subscripts = std::iter::successors(Some(whole), |node| {
+            node.parent().filter(|parent| Subscript::of(*parent).is_some_and(|it| it.base() == Some(*node)))
+        });
+        Some(around.kind() == Kind::PointerDeclarator && subscripts.count() > dimensions + 1)
+    };
+    found().unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cuda_syntax::tree::enclosing_function;
+
+    #[test]
+    fn elements_behind_pointers_are_no_parts() {
+        for (statement, expected) in [
+            ("p.out[i] = 1;", false),
+            ("p.rows[1][i] = 1;", false),
+            ("p.out[i]++;", false),
+            ("p.of_array[1][i] = 1;", true),
+            ("p.out = q;", true),
+            ("p.rows[1] = q;", true),
+            ("p.own[i] = 1;", true),
+            ("p.named[i] = 1;", true),
+            ("p.n = 1;", true),
+            ("++p.out;", true),
+            ("r.out[i] = 1;", true),
+            ("i = p.n;", false),
+        ] {
+            let text = format!(
+                "typedef float *Pointer; struct P {{ float *out; float *__restrict__ rows[4]; float (*of_array)[4]; float own[8]; Pointer named; int n; }};\n\
+                __global__ void k(P p, float *q, int i) {{ P &r = p; {statement} }}\n"
+            );
+            let tree = SyntaxTree::example("a.cu", &text);
+            let at = text.rfind(statement).unwrap();
+            let function = tree.node_at(at).and_then(enclosing_function).unwrap();
+            let name = |word: &str| tree.named(function, word).find(|it| it.start_byte() >= at);
+            let name = if statement.contains("r.out") { name("r") } else { name("p") };
+            assert_eq!(may_be_written(&tree, name.unwrap()), expected, "{statement}");
+        }
+    }
+}
