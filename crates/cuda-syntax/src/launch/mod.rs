@@ -209,6 +209,39 @@ mod tests {
     }
 
     #[test]
+    fn names_of_blocks_are_those_of_their_scope() {
+        for (host, expected) in [
+            ("struct H { static constexpr int A = 4, T = 64; void run(float* p) { k<<<1, T>>>(p, 1); } };", Some(64)),
+            (
+                "constexpr int T = 32;\nstruct H { static constexpr int T = 64; void run(float* p) { k<<<1, T>>>(p, 1); } };",
+                None,
+            ),
+            ("constexpr int T = 32;\nstruct B {};\nstruct H : B { void run(float* p) { k<<<1, T>>>(p, 1); } };", None),
+            (
+                "constexpr int T = 32;\nstruct H { void run(float* p); };\nvoid H::run(float* p) { k<<<1, T>>>(p, 1); }",
+                Some(32),
+            ),
+            ("constexpr int T = 32;\nvoid Other::run(float* p) { k<<<1, T>>>(p, 1); }", None),
+            (
+                "constexpr int T = 32;\nnamespace a { void run(float* p); }\nvoid a::run(float* p) { k<<<1, T>>>(p, 1); }",
+                Some(32),
+            ),
+            (
+                "constexpr int T = 32;\nnamespace a { constexpr int T = 64; void run(float* p); }\nvoid a::run(float* p) { k<<<1, T>>>(p, 1); }",
+                None,
+            ),
+            (
+                "constexpr int T = 32;\nstruct H { void run(float* p) { constexpr int T = 64; k<<<1, T>>>(p, 1); } };",
+                Some(64),
+            ),
+            ("const dim3 T(32, 2);\nstruct H { void run(float* p) { k<<<1, T>>>(p, 1); } };", Some(64)),
+            ("const dim3 T(32, 2);\nstruct H { dim3 T; void run(float* p) { k<<<1, T>>>(p, 1); } };", None),
+        ] {
+            assert_eq!(threads(host, "k"), expected, "{host}");
+        }
+    }
+
+    #[test]
     fn constant_blocks_are_read() {
         for (block, expected) in [
             ("256", 256),

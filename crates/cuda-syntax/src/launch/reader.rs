@@ -197,9 +197,11 @@ impl<'a> Reader<'a> {
             let earlier = parent.children().take_while(|child| child.start_byte() < node.start_byte());
             let declaration = earlier.filter_map(|child| self.declares(child, name)).last();
             if let Some((value, is_constant)) = declaration {
-                // Other files may change a variable outside of functions.
-                let is_kept = || parent.enclosing(Kind::FunctionDefinition).is_some() && !self.changes(parent, name);
-                let value = value.filter(|_| is_constant || is_kept());
+                // Other files may change a variable outside of functions, and members of a class hide it.
+                let is_local = parent.enclosing(Kind::FunctionDefinition).is_some();
+                let is_kept = || is_local && !self.changes(parent, name);
+                let is_it = is_local || !self.tree.may_be_hidden(name, at.start_byte());
+                let value = value.filter(|_| is_it && (is_constant || is_kept()));
                 return value.map(Some);
             }
             node = parent;

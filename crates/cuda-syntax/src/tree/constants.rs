@@ -254,6 +254,26 @@ impl SyntaxTree {
         (only.is_visible(at) && !self.is_in_derived_class(at)).then_some(only).ok_or(())
     }
 
+    /// Whether a name that is declared outside of functions may be another declaration's at an offset: there are several, or members of a
+    /// class come first that the text does not show.
+    pub(crate) fn may_be_hidden(&self, name: &str, at: usize) -> bool {
+        let has_bases = |node: Node<'_>| node.children().any(|child| child.kind() == Kind::BaseClassClause);
+        // `void State::step()`, defined outside its class.
+        let is_of_unknown = |node: Node<'_>| {
+            let own = Function::of(node).and_then(Function::declarator).map(Node::declared_name);
+            let qualified = own.filter(|it| it.kind() == Kind::QualifiedIdentifier).map(|it| self.slice(it));
+            qualified.and_then(|it| it.rsplit_once("::")).is_some_and(|(scope, _)| {
+                let scope = scope.rsplit("::").next().unwrap_or("").split('<').next().unwrap_or("").trim();
+                let is_it = |it: &Node<'_>| it.field(Field::Name).is_some_and(|own| self.slice(own) == scope);
+                let bodies = self.nodes_of(&[Kind::DeclarationList, Kind::FieldDeclarationList]);
+                let mut known = bodies.filter_map(|it| it.parent()).filter(is_it).peekable();
+                known.peek().is_none() || known.any(has_bases)
+            })
+        };
+        let mut around = self.node_at(at).into_iter().flat_map(Node::ancestors);
+        self.outer_named(name).len() > 1 || around.any(|node| has_bases(node) || is_of_unknown(node))
+    }
+
     /// Whether a function declares an enumerator of a name, which may hide a variable.
     fn is_enumerator_of_function(&self, name: &str) -> bool {
         let is_of_function = |found: &OuterName| {
@@ -303,10 +323,14 @@ impl SyntaxTree {
                 Kind::Declaration | Kind::FieldDeclaration => {
                     let is_constant = self.has_constant(node);
                     let type_text = node.field(Field::Type).map_or("", |it| self.slice(it));
-                    let of_members = node.field(Field::DefaultValue);
-                    for declarator in node.fields(Field::Declarator) {
-                        let value = declarator.field(Field::Value).or(of_members).filter(|_| is_constant);
-                        let name = declarator.field(Field::Declarator).unwrap_or(declarator);
+                    let declarators: Vec<Node<'_>> = node.fields(Field::Declarator).collect();
+                    for (at, declarator) in declarators.iter().enumerate() {
+                        // The values of members stand behind their declarators, each before the next one.
+                        let end = declarators.get(at + 1).map_or(node.end_byte(), |next| next.start_byte());
+                        let mut values = node.fields(Field::DefaultValue);
+                        let of_member = values.find(|it| (declarator.end_byte()..end).contains(&it.start_byte()));
+                        let value = declarator.field(Field::Value).or(of_member).filter(|_| is_constant);
+                        let name = declarator.field(Field::Declarator).unwrap_or(*declarator);
                         let is_plain = matches!(name.kind(), Kind::Identifier | Kind::FieldIdentifier);
                         add(name, value.filter(|_| is_plain), type_text);
                     }
@@ -417,6 +441,9 @@ mod tests {
             ("namespace Config { constexpr int N = 8; }\nvoid f() { HERE; }", Some(8)),
             ("struct Config { enum { N = 8 }; };\nvoid f() { HERE; }", Some(8)),
             ("struct Config { int N = 8; };\nvoid f() { HERE; }", None),
+            ("struct Config { static constexpr int M = 4, N = 8, L = 2; };\nvoid f() { HERE; }", Some(8)),
+            ("struct Config { static constexpr int N = 8, M = 4; };\nvoid f() { HERE; }", Some(8)),
+            ("struct Config { static const int M = 4, N; };\nvoid f() { HERE; }", None),
             ("struct Other { static constexpr int N = 8; };\nvoid f() { HERE; }", None),
             ("template <int M> struct Config { static constexpr int N = M; };\nvoid f() { HERE; }", None),
             ("template <class T> struct Config { static constexpr int N = 8; };\nvoid f() { HERE; }", None),
