@@ -66,6 +66,8 @@ const OUTSIDE_LOOPS: &str =
 const SHOWN_HOLDERS: usize = 4;
 /// Fewer registers than these are not told.
 const MINOR_HOLDER: u64 = 4;
+/// Numbers of blocks to try between one less and as few as all registers need.
+const MOST_BETWEEN: usize = 2;
 /// Allocation units of registers to try beyond those that a kernel takes without a limit.
 const MORE_STEPS: u32 = 2;
 /// Number of groups to show, the largest first.
@@ -208,8 +210,11 @@ fn raise_limit(cx: &LintContext<'_>) -> Vec<Suggestion> {
             let close = needed.and_then(|needed| first(&|blocks| is_close(registers(blocks), needed)));
             let certain = needed.and_then(|needed| first(&|blocks| registers(blocks) >= needed));
             let fewer = min_blocks.checked_sub(1).filter(|fewer| *fewer > 0);
+            // Between them, some may spill less without half of the warps.
+            let between = certain.or(close).unwrap_or(0) + 1..fewer.unwrap_or(0);
+            let between: Vec<Option<u32>> = between.take(MOST_BETWEEN).map(Some).collect();
             let mut choices: Vec<u32> = Vec::new();
-            for blocks in [close, certain, fewer].into_iter().flatten() {
+            for blocks in [close, certain].into_iter().chain(between).chain([fewer]).flatten() {
                 if !choices.contains(&blocks) {
                     choices.push(blocks);
                 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lmem_base::diagnostic::Applicability;
-use lmem_frame::{KernelFrame, StackObject};
+use lmem_frame::{KernelFrame, StackObject, StackObjectKind};
 use lmem_unit::{CompilerMessage, TranslationUnit};
 use nv_code::dataflow::may_fuse;
 
@@ -54,7 +54,7 @@ fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
     ALL.iter().find_map(|lint| match lint.check {
         Check::Object(check) => check(cx, object).map(|finding| Claim {
             lint,
-            finding: with_owner(waiting(rounding(finding, cx), cx), object, cx.frame),
+            finding: with_owner(waiting(rounding(finding, cx, object), cx), object, cx.frame),
             bytes: object.bytes,
             is_minor: is_minor(object, cx.frame.is_entry),
             accesses: accesses(object),
@@ -64,8 +64,10 @@ fn claim(cx: &LintContext<'_>, object: &StackObject) -> Option<Claim> {
 }
 
 /// Marks suggestions of a kernel where the compiler may fuse multiply and add: they keep the meaning, but not all bits.
-fn rounding(mut finding: Finding, cx: &LintContext<'_>) -> Finding {
-    if finding.suggestions.is_empty() || !may_fuse(&cx.unit.facts.ptx, &cx.frame.mangled) {
+/// Those against spills leave the instructions as they are that are fused.
+fn rounding(mut finding: Finding, cx: &LintContext<'_>, object: &StackObject) -> Finding {
+    let is_of_spills = matches!(object.kind, StackObjectKind::Spills(_));
+    if finding.suggestions.is_empty() || is_of_spills || !may_fuse(&cx.unit.facts.ptx, &cx.frame.mangled) {
         return finding;
     }
     for suggestion in &mut finding.suggestions {

@@ -246,7 +246,11 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Resul
         return Err(Fault::Warps);
     }
     let halves = old.zip(new).filter(|(old, new)| new.warps * 2 <= old.warps);
-    let is_unpaid = halves.is_some_and(|(old, new)| !is_paid(old_work, new_work, old.warps, new.warps));
+    let ends_spills = is_only_without_spills(before, after) && new_work.saturating_mul(5) <= old_work.saturating_mul(4);
+    let is_unpaid = halves.is_some_and(|(old, new)| {
+        let is_half = new.warps * 2 >= old.warps;
+        !is_paid(old_work, new_work, old.warps, new.warps) && !(ends_spills && is_half)
+    });
     let room = crowded(before, after, terms).filter(|(free, left)| !is_paid(old_work, new_work, *free, *left));
     let doubt = match room {
         _ if is_unpaid => Some(Fault::Occupancy),
@@ -375,6 +379,14 @@ fn crowded(before: &Function, after: &Function, terms: Terms) -> Option<(u32, u3
 /// latency. A traversal stack, whose node loads dominate the time, became slower that way on an H200.
 fn is_paid(old_work: u64, new_work: u64, free: u32, left: u32) -> bool {
     u128::from(new_work) * u128::from(free) <= u128::from(old_work) * u128::from(left)
+}
+
+/// Whether all that an edit changes is that registers take the place of spills. What then takes no instructions was measured on an H200:
+/// with half the warps, two kernels were 1.70 and 1.39 times as fast, where 0.60 and 0.76 of the instructions were left; with fewer
+/// warps lost, or more instructions saved, others were, too.
+fn is_only_without_spills(before: &Function, after: &Function) -> bool {
+    let has_spills = |function: &Function| function.spilled() > 0;
+    has_spills(before) && !has_spills(after) && after.usage.shared <= before.usage.shared
 }
 
 /// Whether a function has no local memory of its own: its finding is about the frames of its callers.

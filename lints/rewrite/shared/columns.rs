@@ -167,11 +167,19 @@ pub(in crate::rewrite) fn zero(
         // `{}` fits structures and template parameters; a single `0` may initialize the first member of a structure
         // only.
         [] => Some("{}"),
-        [value] if is_number && is_zero(value) => Some("0"),
+        _ if is_number && has_zeros(tree, initializer) => Some("0"),
         [value] if is_zero(value) && types::size_of(type_text).is_some() && !declared.is_of_pointers => Some("{}"),
         ["nullptr"] if declared.is_of_pointers => Some("nullptr"),
         _ => None,
     }
+}
+
+/// Whether a list has zeros alone, in lists of its own too: `{{0.f}, {0.f}}`.
+fn has_zeros(tree: &SyntaxTree, list: Node<'_>) -> bool {
+    list.named_children().all(|part| match part.kind() {
+        Kind::InitializerList => has_zeros(tree, part),
+        _ => is_zero(tree.slice(part)),
+    })
 }
 
 fn is_zero(value: &str) -> bool {
@@ -434,6 +442,8 @@ template <typename T> __global__ void k(float* out, int n) {
             ("  float w[4] = {0.0f}; // none\n  w[n]++;", format!("  __shared__ float w_of_block[4][256]; // none\n  {fill}0;\n  w_of_block[n][threadIdx.x]++;")),
             ("float4 w[4] = {}; w[n].x++;", format!("__shared__ float4 w_of_block[4][256]; {fill}{{}}; w_of_block[n][threadIdx.x].x++;")),
             ("int w[2][4]{}; w[n][n]++;", "__shared__ int w_of_block[2][4][256]; for (int row = 0; row < 2; ++row) for (int column = 0; column < 4; ++column) w_of_block[row][column][threadIdx.x] = 0; w_of_block[n][n][threadIdx.x]++;".to_string()),
+            ("float w[2][4] = {{0.f}}; w[n][n]++;", "__shared__ float w_of_block[2][4][256]; for (int row = 0; row < 2; ++row) for (int column = 0; column < 4; ++column) w_of_block[row][column][threadIdx.x] = 0; w_of_block[n][n][threadIdx.x]++;".to_string()),
+            ("int w[4] = {0, 0}; w[n]++;", format!("__shared__ int w_of_block[4][256]; {fill}0; w_of_block[n][threadIdx.x]++;")),
             ("int w[2][2] = {{n, 1}, {2, 3}}; w[n][n]++;", "__shared__ int w_of_block[2][2][256]; w_of_block[0][0][threadIdx.x] = n; w_of_block[0][1][threadIdx.x] = 1; w_of_block[1][0][threadIdx.x] = 2; w_of_block[1][1][threadIdx.x] = 3; w_of_block[n][n][threadIdx.x]++;".to_string()),
         ] {
             assert_eq!(shared(before), Some(after));
@@ -441,6 +451,7 @@ template <typename T> __global__ void k(float* out, int n) {
         for body in [
             "int w[] = {0}; w[n]++;",
             "int w[4] = {{1}, {2}}; w[n]++;",
+            "int w[4] = {[2] = 0}; w[n]++;",
             "int w[4] = {[2] = 1}; w[n]++;",
             "int w[4] = {1 /* one */}; w[n]++;",
             "int w[2] = {n, w[0]}; w[n]++;",
