@@ -12,11 +12,12 @@ use super::variables::variable;
 /// Whether a name of a variable stands where the variable, or a part of it, may be written: as the target of an assignment, or as an
 /// argument.
 pub fn may_be_written(tree: &SyntaxTree, name: Node<'_>) -> bool {
-    role(access_path(name)).1 && !is_given_by_value(tree, name) && !is_pointee(tree, name)
+    let part = access_path(name);
+    role(part).1 && !is_given_by_value(tree, part) && !is_pointee(tree, name)
 }
 
 /// Whether what a name stands in is an element that a pointer in a local object leads to.
-fn is_pointee(tree: &SyntaxTree, name: Node<'_>) -> bool {
+pub fn is_pointee(tree: &SyntaxTree, name: Node<'_>) -> bool {
     let found = || {
         let whole = name.parent().filter(|it| it.kind() == Kind::FieldExpression)?;
         let member = Member::of(whole).filter(|it| it.is_of_object() && it.object() == Some(name))?;
@@ -60,9 +61,15 @@ mod tests {
             ("++p.out;", true),
             ("r.out[i] = 1;", true),
             ("i = p.n;", false),
+            ("value(p.n);", false),
+            ("value(p.own[i]);", false),
+            ("change(p.n);", true),
+            ("change(p.own[i]);", true),
+            ("unknown(p.n);", true),
         ] {
             let text = format!(
                 "typedef float *Pointer; struct P {{ float *out; float *__restrict__ rows[4]; float (*of_array)[4]; float own[8]; Pointer named; int n; }};\n\
+                __device__ void value(int i); __device__ void change(int &i); __device__ void change(float &i);\n\
                 __global__ void k(P p, float *q, int i) {{ P &r = p; {statement} }}\n"
             );
             let tree = SyntaxTree::example("a.cu", &text);

@@ -16,12 +16,16 @@ use super::getter::class_named;
 use super::named_type::{NamedType, named_type};
 use super::number::{is_number, is_number_type, is_value_type};
 use super::operators::{calls_operator, declares_operator, has_conversions};
+use super::pointees::is_pointee;
 use super::purity::is_pure_call;
 use super::sites::{functions_named, head_of};
 use super::variables::variable;
 
 /// Whether what stands around the name of a variable may change it unseen, or keep a reference to it: `in >> n`, `c.raise()`, `Span s{n}`.
 pub fn may_be_taken(tree: &SyntaxTree, name: Node<'_>) -> bool {
+    if is_pointee(tree, name) {
+        return false;
+    }
     let mut node = name;
     while let Some(parent) = node.parent() {
         match parent.kind() {
@@ -228,6 +232,9 @@ fn is_of_toolkit(tree: &SyntaxTree, called: Node<'_>) -> bool {
 
 /// Whether a number is an argument of functions that the text shows to take it by value.
 pub fn is_given_by_value(tree: &SyntaxTree, name: Node<'_>) -> bool {
+    if name.kind() != Kind::Identifier {
+        return is_part_given_by_value(tree, name).unwrap_or(false);
+    }
     let given = || {
         let function = enclosing_function(name)?;
         let all = tree.declarations(function);
@@ -253,6 +260,17 @@ pub fn is_given_by_value(tree: &SyntaxTree, name: Node<'_>) -> bool {
         Some(own.kind == DeclarationKind::Scalar && is_function && is_value)
     };
     given().unwrap_or(false)
+}
+
+/// The same of a part of a variable that is a number: `p.op[i]`.
+fn is_part_given_by_value(tree: &SyntaxTree, part: Node<'_>) -> Option<bool> {
+    let list = part.parent().filter(|it| it.kind() == Kind::ArgumentList && is_number(tree, part))?;
+    let call = list.parent().and_then(Call::of)?;
+    let called = call.function().filter(|it| it.kind() == Kind::Identifier && variable(tree, *it).is_none())?;
+    let (word, position) = (tree.slice(called), list.named_children().position(|it| it == part)?);
+    let declared = functions_named(tree, word);
+    let is_function = !tree.is_declared_beside(word) && tree.compiled().is_verbatim(&called.byte_range());
+    Some(is_function && !declared.is_empty() && declared.into_iter().all(|it| takes_number_at(tree, it, position)))
 }
 
 /// Whether a macro stands for a sum, product or quotient of its arguments, whatever is done with that: `AT(i, j)`.
