@@ -6,7 +6,6 @@ use std::sync::Arc;
 use ptx_syntax::InitialValue;
 
 use crate::decode::{Program, code_address};
-use crate::execute::lanes_of;
 use crate::launch::Launch;
 use crate::memory::{FIRST_LOCAL, Memory, Origin, object_bits};
 use crate::op::{BarrierKind, NOWHERE, Op};
@@ -307,11 +306,11 @@ impl Run<'_> {
             let start = Split { mask: warp.exists, pc: 0, frame, meeting: NOWHERE, state: State::Ready };
             match self.launch.limits.serial {
                 // The last split goes first.
-                true => warp.splits.extend(lanes_of(warp.exists).map(|lane| Split { mask: 1 << lane, ..start })),
+                true => {
+                    let lanes = (0..32).rev().map(|lane| 1 << lane).filter(|mask| warp.exists & mask != 0);
+                    warp.splits.extend(lanes.map(|mask| Split { mask, ..start }));
+                }
                 false => warp.splits.push(start),
-            }
-            if self.launch.limits.serial {
-                warp.splits.reverse();
             }
             warp
         });

@@ -31,3 +31,4 @@ pub mod typed_use;
 pub mod unseen;
 pub mod unwritten;
 pub mod variables;
+pub mod writes;

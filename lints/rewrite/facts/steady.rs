@@ -8,9 +8,9 @@ use cuda_syntax::tree::{Declaration, DeclarationKind, Declarations, Volatility, 
 use super::classes::member_here;
 use super::evaluation::is_value_argument;
 use super::outer::may_be_member;
-use super::pointees::may_be_written;
 use super::unseen::{is_taken_for_type, may_be_reference, may_be_taken};
 use super::unwritten::writes_no_memory;
+use super::writes::may_be_written;
 
 /// Whether a local variable is loop-invariant: the loop does not write it, and no pointer, reference or lambda can
 /// change it.

@@ -12,10 +12,10 @@ use super::header::step;
 use super::linear::Linear;
 use crate::rewrite::facts::calls::arguments_at_all_calls;
 use crate::rewrite::facts::integers::{is_int, plain_words};
-use crate::rewrite::facts::pointees::may_be_written;
 use crate::rewrite::facts::purity::{is_pure, is_pure_call};
 use crate::rewrite::facts::steady::is_reachable;
 use crate::rewrite::facts::unseen::may_be_reference;
+use crate::rewrite::facts::writes::may_be_written;
 
 /// Names may lead to initializers with further names.
 const MOST_STEPS: usize = 4;

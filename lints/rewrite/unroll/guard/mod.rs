@@ -240,8 +240,11 @@ impl ForLoop {
         if !reaches(tree, node, self.counter(), value, step) {
             return None;
         }
-        let edits =
-            [self.unroll(), Some(constant), Some(tree.insertion(body.start_byte(), &format!("if ({guard}) "))?)];
+        // An `else` would seem to be that of the guard.
+        let has_else = body.kind() == Kind::IfStatement && body.field(Field::Alternative).is_some();
+        let (open, close) = if has_else { (" {", Some(tree.insertion(body.end_byte(), " }")?)) } else { ("", None) };
+        let guarded = tree.insertion(body.start_byte(), &format!("if ({guard}){open} "))?;
+        let edits = [self.unroll(), Some(constant), Some(guarded), close];
         let extent = value.and_then(|value| u32::try_from(value).ok());
         Some(Guard::new(edits.into_iter().flatten().collect(), extent))
     }

@@ -55,6 +55,11 @@ fn loops_run_to_the_extent_with_a_guard() {
             "if (n) in[0] = 1; else for (int i = 0; i < n; i++) { a[i] = HERE; }",
             "if (n) in[0] = 1; else #pragma unroll for (int i = 0; i < W; i++) if (i < n) { a[i] = HERE; }",
         ),
+        // An `else` stays that of its `if`.
+        (
+            "for (int i = 0; i < n; i++) if (q[i]) a[i] = 1; else a[i] = HERE;",
+            "#pragma unroll for (int i = 0; i < W; i++) if (i < n) { if (q[i]) a[i] = 1; else a[i] = HERE; }",
+        ),
         // What has an effect accesses the element.
         (
             "for (int i = 0; i < n; i++) { if (in[i] > 0 && a[i] > 0) q[0] = HERE; }",
