@@ -193,7 +193,7 @@ const IN_ROWS: &str = "move the array to shared memory as `[thread][element]`, e
 /// Size of an array that is read by selects: each word of each element takes one. Elements of two words are usual.
 const SELECT_BYTES: u64 = SELECT_ELEMENTS * 8;
 
-/// Threads of a small block, for what a variable of each would take.
+/// Threads of a small block, for what a variable of each would take where no launch is known.
 const USUAL_THREADS: u64 = 128;
 
 fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: &Provenance) -> String {
@@ -208,6 +208,7 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: 
     let reentry = cx.reentry(object);
     let must_be_resident = shared::must_be_resident(cx);
     let has_room = !must_be_resident && shared::has_room(cx, object);
+    let threads = cx.unit.launch(cx.frame).map_or(USUAL_THREADS, |launch| u64::from(launch.threads));
     match sources.uniformity() {
         _ if exceeds_registers(object.bytes) && reentry.is_some() => {
             "larger than the registers of a thread, whatever its indices are: process the data in pieces that fit, or use \
@@ -250,10 +251,10 @@ fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: 
             "move the member array alone to shared memory, as `[element][thread]`: constructors do not run there"
                 .to_string()
         }
-        _ if object.bytes.saturating_mul(USUAL_THREADS) > DECLARED_SHARED => format!(
-            "too large for shared memory ({} KiB per {USUAL_THREADS} threads): share one array per block, use smaller \
+        _ if object.bytes.saturating_mul(threads) > DECLARED_SHARED => format!(
+            "too large for shared memory ({} KiB per {threads} threads): share one array per block, use smaller \
              elements, or make the index a constant",
-            (object.bytes.saturating_mul(USUAL_THREADS)).div_ceil(1 << 10)
+            (object.bytes.saturating_mul(threads)).div_ceil(1 << 10)
         ),
         _ if must_be_resident => {
             "make the index a constant: blocks may wait for each other, and with more shared memory fewer are resident"

@@ -36,6 +36,7 @@
 //! ## Related lints
 //! `rolled_loop`, `register_spill`, `missing_launch_bounds`
 
+use lmem_base::gpu::{DECLARED_SHARED, WARP};
 use lmem_base::level::Level;
 use lmem_base::words::bytes;
 use lmem_frame::{Address, Reentry, StackObject, StackObjectKind};
@@ -62,6 +63,10 @@ pub(crate) fn exceeds_registers(bytes: u64) -> bool {
 pub(crate) const IN_PIECES: &str = "larger than the registers of a thread, whatever its indices are: process the data in \
                                     pieces that fit, use smaller elements, or keep one array per block in shared memory";
 
+/// The same where the arrays of a block do not fit into shared memory.
+const IN_PIECES_OR_SHARED: &str =
+    "process the data in pieces that fit, use smaller elements, or keep one array per block in shared memory";
+
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let registers = u64::from(cx.frame.limit.as_ref().map_or(lmem_base::gpu::MAX_REGISTERS, |limit| limit.registers));
     let is_variable = matches!(object.kind, StackObjectKind::Variable);
@@ -72,9 +77,12 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let room = format!("larger than the {} of registers of a thread", bytes(registers * REGISTER_BYTES));
     let finding =
         in_local_memory(object, Some(guilty), &room).access(object, guilty, in_loop("accessed here", object, guilty));
+    // Those of a warp, if no launch is known.
+    let threads = cx.unit.launch(cx.frame).map_or(WARP, |launch| launch.threads);
     let finding = finding.help(match cx.reentry(object) {
         Some(Reentry::Recursion) => "process the data in pieces that fit, or replace the recursion by a loop",
         Some(Reentry::IndirectCall) => "process the data in pieces that fit",
+        None if object.bytes.saturating_mul(threads.into()) > DECLARED_SHARED => IN_PIECES_OR_SHARED,
         None => "process the data in pieces that fit, or move it to shared memory",
     });
     Some(finding.suggest(in_place::suggestion(object)).suggest(shared::suggestion(cx, object)))
