@@ -183,6 +183,9 @@ impl Search<'_> {
             WIDER.into_iter().chain([2 * base, base + base / 2, base + base / 4]).filter(move |it| *it > limit)
         };
         for index in 0..self.most.len() {
+            if self.work > WORK / 2 {
+                break;
+            }
             for most in limits(self.most[index]) {
                 if self.accepts(index, most, usual) {
                     self.most[index] = most;
@@ -204,6 +207,10 @@ impl Search<'_> {
         origins.sort();
         for origin in origins {
             for below in limits(base) {
+                // Of long launches, some must be left to compare.
+                if self.work > WORK / 2 {
+                    return;
+                }
                 let mut recipe = self.whole(below.cast_unsigned());
                 recipe.below_in.insert(origin.clone(), below);
                 if self.original(&recipe).is_ok() {
@@ -227,8 +234,9 @@ impl Search<'_> {
         integers[index] = most;
         let recipe = Recipe { integers, ..self.whole(most.cast_unsigned()) };
         // Trip counts must stay small; bounds that guard threads may be large.
-        let is_cheap = |ran: &Ran| ran.outcome.warp_instructions <= usual * LONGER + LAUNCH_LIMIT / 16;
-        self.original(&recipe).is_ok_and(|(ran, _)| is_cheap(&ran))
+        let most = (usual * LONGER + LAUNCH_LIMIT / 16).min(LAUNCH_LIMIT);
+        let is_cheap = |ran: &Ran| ran.outcome.warp_instructions <= most;
+        self.original_within(&recipe, most + 1).is_ok_and(|(ran, _)| is_cheap(&ran))
     }
 
     /// Raises a small integer to the largest value that the original accepts: the length of an array, at which mistakes

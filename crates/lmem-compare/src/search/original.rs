@@ -39,8 +39,13 @@ pub(super) enum Order {
 impl Search<'_> {
     /// Runs the original; returns its outcome if the launch is valid.
     pub(super) fn original(&mut self, recipe: &Recipe) -> Result<(Ran, Elements), Reason> {
+        self.original_within(recipe, LAUNCH_LIMIT)
+    }
+
+    /// The same of a launch with at most so many instructions.
+    pub(super) fn original_within(&mut self, recipe: &Recipe, limit: u64) -> Result<(Ran, Elements), Reason> {
         let elements = Elements::default();
-        let ran = self.execute(self.before, recipe, &elements, (LAUNCH_LIMIT, LONG_TURN), Order::Usual);
+        let ran = self.execute(self.before, recipe, &elements, (limit, LONG_TURN), Order::Usual);
         match judged(&ran.outcome) {
             Err(Reason::Unwritten(_)) if self.is_lenient && self.ignores_unwritten(recipe, &elements, &ran) => {}
             Err(reason) => {
