@@ -84,7 +84,10 @@ impl Block {
         let bounds = bounds.span.as_ref()?.text();
         let arguments = bounds.split_once('(')?.1.strip_suffix(')')?;
         let text = split_at_commas(arguments).first()?.trim();
-        variable.can_spell(text).then(|| Self { threads, text: text.to_string(), origin: Origin::Bounds })
+        // A name may mean another constant in a function that the kernel calls.
+        let value = variable.tree.evaluate(text, variable.offset);
+        let is_it = variable.can_spell(text) && value.is_none_or(|value| value == i64::from(threads));
+        is_it.then(|| Self { threads, text: text.to_string(), origin: Origin::Bounds })
     }
 
     /// The largest block of all kernels that run the variable's function, if no others can, and all have the same.
@@ -113,7 +116,7 @@ impl Block {
         let launch =
             cx.unit.launch(cx.frame).filter(|_| function.max_threads.or(function.required_threads).is_none())?;
         let written = launch.block_text();
-        let is_spelled = written.parse() == Ok(launch.threads) || variable.is_known_constant(written);
+        let is_spelled = written.parse() == Ok(launch.threads) || variable.is_constant_of(written, launch.threads);
         let text = if is_spelled { written.to_string() } else { launch.threads.to_string() };
         // Another build may give another value to a name, but then to that of the array as well.
         let is_fixed = match cx.unit.launches().all(&cx.frame.name)? {
@@ -142,7 +145,8 @@ pub fn rows_of(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<u32> 
             variable.tree.evaluate(text, variable.offset).filter(|_| is_known).and_then(|it| u32::try_from(it).ok())
         };
         let (columns, rows) = (value(columns)?, value(rows)?);
-        (columns.checked_mul(rows) == Some(launch.threads)).then_some(rows)
+        // Names may mean other constants at the launch.
+        (launch.block == [columns, rows, 1]).then_some(rows)
     };
     launches.iter().map(rows).collect::<Option<Vec<u32>>>()?.into_iter().max()
 }
@@ -152,11 +156,13 @@ pub fn rows_of(cx: &LintContext<'_>, variable: &PrivateVariable) -> Option<u32> 
 fn certain(cx: &LintContext<'_>, variable: &PrivateVariable, mangled: &str) -> Option<(u32, String)> {
     let demangled = demangle(mangled);
     let name = base_name(&demangled);
-    let spelled = |text: &str| (is_literal(text) || variable.is_known_constant(text)).then(|| text.to_string());
     let function = cx.unit.function(mangled)?;
     if let Some(threads) = function.max_thread_count() {
         let text = bounds_of(&variable.tree, name)?;
-        return if is_literal(&text) { Some((threads, threads.to_string())) } else { Some((threads, spelled(&text)?)) };
+        return match is_literal(&text) {
+            true => Some((threads, threads.to_string())),
+            false => Some((threads, text)).filter(|(_, text)| variable.is_constant_of(text, threads)),
+        };
     }
     let launches = cx.unit.launches().all(name).filter(|_| cx.unit.has_all_launches_of(name))?;
     let are_literal = launches.iter().all(|launch| is_literal(launch.block_text()));

@@ -106,6 +106,12 @@ impl PrivateVariable {
         self.tree.is_constant(name, self.offset) && self.can_spell(name) && is_at_file_level(&self.tree, text, name)
     }
 
+    /// Whether a constant that is known by a name has a value where the variable is: a launch, or the head of a kernel, may mean another
+    /// one by it.
+    pub fn is_constant_of(&self, name: &str, value: u32) -> bool {
+        self.is_known_constant(name) && self.tree.evaluate(name, self.offset) == Some(i64::from(value))
+    }
+
     /// The template parameters of the kernel.
     pub fn template_parameters(&self) -> Vec<String> {
         self.tree.function_at(self.offset).map(|function| function.template_parameters).unwrap_or_default()
