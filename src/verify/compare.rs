@@ -249,7 +249,7 @@ pub fn judge(before: &Function, after: Option<&Function>, terms: Terms) -> Resul
     let ends_spills = is_only_without_spills(before, after) && new_work.saturating_mul(5) <= old_work.saturating_mul(4);
     let is_unpaid = halves.is_some_and(|(old, new)| {
         let is_half = new.warps * 2 >= old.warps;
-        !is_paid(old_work, new_work, old.warps, new.warps) && !(ends_spills && is_half)
+        !(is_paid(old_work, new_work, old.warps, new.warps) || ends_spills && is_half)
     });
     let room = crowded(before, after, terms).filter(|(free, left)| !is_paid(old_work, new_work, *free, *left));
     let doubt = match room {
