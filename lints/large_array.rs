@@ -64,8 +64,7 @@ pub(crate) const IN_PIECES: &str = "larger than the registers of a thread, whate
                                     pieces that fit, use smaller elements, or keep one array per block in shared memory";
 
 /// The same where the arrays of a block do not fit into shared memory.
-const IN_PIECES_OR_SHARED: &str =
-    "process the data in pieces that fit, use smaller elements, or keep one array per block in shared memory";
+const IN_PIECES_OR_SHARED: &str = "process the data in pieces that fit, or keep one array per block in shared memory";
 
 fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     let registers = u64::from(cx.frame.limit.as_ref().map_or(lmem_base::gpu::MAX_REGISTERS, |limit| limit.registers));
