@@ -307,7 +307,8 @@ impl Run<'_> {
             match self.launch.limits.serial {
                 // The last split goes first.
                 true => {
-                    let lanes = (0..32).rev().map(|lane| 1 << lane).filter(|mask| warp.exists & mask != 0);
+                    let lane = |turn: u32| if self.launch.limits.reversed { turn } else { 31 - turn };
+                    let lanes = (0..32).map(|turn| 1 << lane(turn)).filter(|mask| warp.exists & mask != 0);
                     warp.splits.extend(lanes.map(|mask| Split { mask, ..start }));
                 }
                 false => warp.splits.push(start),

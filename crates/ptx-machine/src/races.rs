@@ -8,7 +8,7 @@ use foldhash::fast::FixedState;
 
 use crate::outcome::Races;
 
-/// Bytes whose accesses are remembered at most, in all spaces together; others have no races.
+/// Bytes of global memory whose accesses are remembered at most; others have no races. Shared memory is bounded.
 const MOST: usize = 1 << 20;
 
 /// When a thread accesses memory, as far as others can know it.
@@ -80,7 +80,8 @@ impl Witness {
     }
 
     fn touched(&mut self, byte: Byte) -> Option<&mut Touched> {
-        let is_full = self.bytes.len() >= MOST && !self.bytes.contains_key(&byte);
+        let is_bounded = matches!(byte, Byte::Shared(..));
+        let is_full = !is_bounded && self.bytes.len() >= MOST && !self.bytes.contains_key(&byte);
         (!is_full).then(|| self.bytes.entry(byte).or_default())
     }
 

@@ -1,5 +1,5 @@
 //! Launches whose threads share memory by accident, as pointers and strides are made up: what a thread reads depends on how
-//! far the others are, and so on branches that an edit changes. There, each thread runs alone, one after the other.
+//! far the others are, and so on branches that an edit changes. There, each thread runs alone, one after the other, in both orders.
 
 use ptx_machine::{End, Program};
 use ptx_syntax::{Module, Opcode};
@@ -23,17 +23,28 @@ impl Search<'_> {
             return None;
         }
         let limit = work.saturating_mul(LANES).saturating_add(LAUNCH_LIMIT);
-        let old = self.execute(self.before, recipe, elements, (limit, LONG_TURN), Order::Serial);
+        let mut digits = None;
+        // What a thread leaves for one before it shows in one of both orders alone.
+        for order in [Order::Serial, Order::SerialReversed] {
+            if let Difference::Digits(apart) = self.in_order(recipe, elements, limit, order)? {
+                digits = digits.max(Some(apart));
+            }
+        }
+        Some(digits.map_or(Difference::None, Difference::Digits))
+    }
+
+    fn in_order(&mut self, recipe: &Recipe, elements: &Elements, limit: u64, order: Order) -> Option<Difference> {
+        let old = self.execute(self.before, recipe, elements, (limit, LONG_TURN), order);
         if judged(&old.outcome).is_err() || !old.outcome.races.global {
             return None;
         }
-        let new = self.execute(self.after, recipe, elements, (limit, LONG_TURN), Order::Serial);
+        let new = self.execute(self.after, recipe, elements, (limit, LONG_TURN), order);
         let events = &new.outcome.events;
         let is_valid = new.outcome.end == End::Completed
             && new.outcome.printed == old.outcome.printed
             && events.local_out_of_bounds.count + events.variable_out_of_bounds.count == 0
             && events.uninitialized_shared.count <= old.outcome.events.uninitialized_shared.count
-            && (old.outcome.races.shared || !new.outcome.races.shared);
+            && !new.outcome.races.shared;
         let found = is_valid.then(|| between(&old.memory, &new.memory))?;
         (!matches!(found, Difference::Bytes(..))).then_some(found)
     }

@@ -32,8 +32,9 @@ pub(super) enum Reason {
 pub(super) enum Order {
     Usual,
     Reversed,
-    /// Each thread until it waits, before the next one.
+    /// Each thread until it waits, before the next one; and the last one first.
     Serial,
+    SerialReversed,
 }
 
 impl Search<'_> {
@@ -83,8 +84,8 @@ impl Search<'_> {
         let (mut launch, mut memory) = self.prepared(recipe, elements);
         launch.limits.warp_instructions = self.unless_cancelled(limit);
         launch.limits.turn = turn;
-        launch.limits.reversed = order == Order::Reversed;
-        launch.limits.serial = order == Order::Serial;
+        launch.limits.reversed = matches!(order, Order::Reversed | Order::SerialReversed);
+        launch.limits.serial = matches!(order, Order::Serial | Order::SerialReversed);
         launch.limits.note_races = order != Order::Usual;
         if order == Order::Reversed {
             memory.note_writers();
