@@ -1,7 +1,8 @@
 //! What a pointer in a structure leads to, which is no part of the structure: `p.out[i]` of `struct P { float *out; int n; }`.
 
 use cuda_syntax::SyntaxTree;
-use cuda_syntax::ast::{Kind, Member, Node, Subscript};
+use cuda_syntax::ast::{Field, Kind, Member, Node, Subscript};
+use cuda_syntax::identifiers::occurrences;
 use cuda_syntax::tree::DeclarationKind;
 
 use super::classes::members_named;
@@ -17,6 +18,10 @@ pub fn is_pointee(tree: &SyntaxTree, name: Node<'_>) -> bool {
         let type_text = own.type_text.trim_start_matches("const ").trim();
         let is_object = !type_text.contains(['*', '&', '[']);
         let class = class_named(tree, type_text.split('<').next()?).filter(|_| is_object)?;
+        // A constructor, or the first value of a member, may lead a pointer back to the object.
+        if !is_filled_by_others(tree, class) {
+            return None;
+        }
         let mut declared = members_named(tree, class, tree.slice(member.name()?));
         let only = declared.next().filter(|_| declared.next().is_none())?;
         let mut around = only.parent()?;
@@ -31,4 +36,12 @@ pub fn is_pointee(tree: &SyntaxTree, name: Node<'_>) -> bool {
         Some(around.kind() == Kind::PointerDeclarator && subscripts.count() > dimensions + 1)
     };
     found().unwrap_or(false)
+}
+
+/// Whether a class has no constructors, and no member whose first value is an address.
+fn is_filled_by_others(tree: &SyntaxTree, class: Node<'_>) -> bool {
+    let (Some(name), Some(body)) = (class.field(Field::Name), class.field(Field::Body)) else { return false };
+    let is_address = |value: Node<'_>| tree.slice(value).contains(['&', '(']) || tree.slice(value).contains("this");
+    let first_values = body.named_children().flat_map(|member| member.fields(Field::DefaultValue));
+    occurrences(tree.slice(body), tree.slice(name)).next().is_none() && !first_values.into_iter().any(is_address)
 }

@@ -53,4 +53,22 @@ mod tests {
             assert_eq!(may_be_written(&tree, name.unwrap()), expected, "{statement}");
         }
     }
+
+    #[test]
+    fn pointers_may_lead_back_to_their_object() {
+        for (members, expected) in [
+            ("float *out; int n;", false),
+            ("float *out = nullptr; int n = 4;", false),
+            ("int n; int *out = &n;", true),
+            ("int n; int *out; P() : out(&n) {}", true),
+            ("int n; int *out; __device__ P(int n);", true),
+        ] {
+            let text = format!("struct P {{ {members} }};\n__global__ void k(int i) {{ P p; p.out[i] = 1; }}\n");
+            let tree = SyntaxTree::example("a.cu", &text);
+            let at = text.rfind("p.out").unwrap();
+            let function = tree.node_at(at).and_then(enclosing_function).unwrap();
+            let name = tree.named(function, "p").find(|it| it.start_byte() >= at).unwrap();
+            assert_eq!(may_be_written(&tree, name), expected, "{members}");
+        }
+    }
 }
