@@ -198,7 +198,11 @@ const USUAL_THREADS: u64 = 128;
 
 fn advice(cx: &LintContext<'_>, object: &StackObject, guilty: &Access, sources: &Provenance) -> String {
     // Only a modulo is left of induction variable and constants: the loop visits the elements in rotated order.
-    let is_rotation = sources.induction && !sources.is_data() && object.copying_call(guilty).is_none();
+    let has_data = || {
+        let of = |access: &Access| matches!(&access.address, Address::Computed(sources) if sources.is_data());
+        object.accesses.iter().any(of)
+    };
+    let is_rotation = sources.induction && !sources.is_data() && object.copying_call(guilty).is_none() && !has_data();
     let is_selectable = object.bytes - object.padding.min(object.bytes) <= SELECT_BYTES
         && object.elements().is_some_and(|elements| elements <= SELECT_ELEMENTS);
     if let Some(advice) = packed(object) {
