@@ -234,6 +234,19 @@ mod tests {
                 "constexpr int T = 32;\nstruct H { void run(float* p) { constexpr int T = 64; k<<<1, T>>>(p, 1); } };",
                 Some(64),
             ),
+            (
+                "namespace a { constexpr int T = 64; }\nnamespace b { constexpr int T = 32; void run(float* p) { k<<<1, T>>>(p, 1); } }",
+                Some(32),
+            ),
+            (
+                "struct O { static constexpr int T = 64; };\nconstexpr int T = 32;\nstruct H { void run(float* p) { k<<<1, T>>>(p, 1); } };",
+                Some(32),
+            ),
+            ("constexpr int T = 32;\nstruct H { enum { T = 64 }; void run(float* p) { k<<<1, T>>>(p, 1); } };", None),
+            (
+                "constexpr int T = 32;\nstruct O { static constexpr int T = 64; struct H { void run(float* p) { k<<<1, T>>>(p, 1); } }; };",
+                None,
+            ),
             ("const dim3 T(32, 2);\nstruct H { void run(float* p) { k<<<1, T>>>(p, 1); } };", Some(64)),
             ("const dim3 T(32, 2);\nstruct H { dim3 T; void run(float* p) { k<<<1, T>>>(p, 1); } };", None),
         ] {

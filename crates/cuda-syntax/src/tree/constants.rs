@@ -254,24 +254,32 @@ impl SyntaxTree {
         (only.is_visible(at) && !self.is_in_derived_class(at)).then_some(only).ok_or(())
     }
 
-    /// Whether a name that is declared outside of functions may be another declaration's at an offset: there are several, or members of a
-    /// class come first that the text does not show.
+    /// Whether a name that is declared outside of functions and classes may be a member's at an offset: of a class around it or of one that
+    /// its method is of, which may have bases, or of a class that the text does not show.
     pub(crate) fn may_be_hidden(&self, name: &str, at: usize) -> bool {
+        let declares = |body: Node<'_>| {
+            self.outer_named(name).iter().any(|found| found.scope == (body.start_byte(), body.end_byte()))
+        };
         let has_bases = |node: Node<'_>| node.children().any(|child| child.kind() == Kind::BaseClassClause);
-        // `void State::step()`, defined outside its class.
-        let is_of_unknown = |node: Node<'_>| {
+        // `void State::step()`, defined outside its class, or namespace.
+        let is_of_other = |node: Node<'_>| {
             let own = Function::of(node).and_then(Function::declarator).map(Node::declared_name);
             let qualified = own.filter(|it| it.kind() == Kind::QualifiedIdentifier).map(|it| self.slice(it));
             qualified.and_then(|it| it.rsplit_once("::")).is_some_and(|(scope, _)| {
                 let scope = scope.rsplit("::").next().unwrap_or("").split('<').next().unwrap_or("").trim();
-                let is_it = |it: &Node<'_>| it.field(Field::Name).is_some_and(|own| self.slice(own) == scope);
+                let is_it = |body: &Node<'_>| {
+                    let around = body.parent().and_then(|it| it.field(Field::Name));
+                    around.is_some_and(|own| self.slice(own) == scope)
+                };
                 let bodies = self.nodes_of(&[Kind::DeclarationList, Kind::FieldDeclarationList]);
-                let mut known = bodies.filter_map(|it| it.parent()).filter(is_it).peekable();
-                known.peek().is_none() || known.any(has_bases)
+                let mut known = bodies.filter(is_it).peekable();
+                known.peek().is_none() || known.any(|body| declares(body) || body.parent().is_some_and(has_bases))
             })
         };
         let mut around = self.node_at(at).into_iter().flat_map(Node::ancestors);
-        self.outer_named(name).len() > 1 || around.any(|node| has_bases(node) || is_of_unknown(node))
+        around.any(|node| {
+            node.kind() == Kind::FieldDeclarationList && declares(node) || has_bases(node) || is_of_other(node)
+        })
     }
 
     /// Whether a function declares an enumerator of a name, which may hide a variable.
