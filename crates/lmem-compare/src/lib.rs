@@ -42,7 +42,7 @@ use std::sync::atomic::AtomicBool;
 use estimate::Executed;
 use lmem_base::diagnostic::Comparison;
 use ptx_machine::Program;
-use ptx_syntax::{Module, Operand, SpecialRegister};
+use ptx_syntax::{Instruction, Module, Operand, SpecialRegister};
 use search::Search;
 
 pub use alone::Alone;
@@ -139,7 +139,12 @@ fn reads_clock(module: &Module, program: &Program) -> bool {
     let is_clock = |operand: &Operand| {
         matches!(operand, Operand::Special(Clock | ClockHi | Clock64 | Globaltimer | GlobaltimerLo | GlobaltimerHi))
     };
+    instructions(module, program).any(|instruction| instruction.operands.iter().any(is_clock))
+}
+
+/// The instructions of a kernel and of the functions that it may call.
+fn instructions<'a>(module: &'a Module, program: &Program) -> impl Iterator<Item = &'a Instruction> {
     let names: Vec<&str> = program.functions().collect();
-    let functions = module.functions.iter().filter(|function| names.contains(&&*function.name));
-    functions.flat_map(|function| &function.instructions).any(|instruction| instruction.operands.iter().any(is_clock))
+    let functions = module.functions.iter().filter(move |function| names.contains(&&*function.name));
+    functions.flat_map(|function| &function.instructions)
 }

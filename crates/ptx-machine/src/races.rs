@@ -101,106 +101,62 @@ mod tests {
         Moment { block: 0, thread, barriers, collectives }
     }
 
-    fn races(run: impl FnOnce(&mut Witness)) -> Races {
+    /// What a thread does to a byte, and when.
+    enum Step {
+        Reads(Moment),
+        Writes(Moment, u8),
+    }
+    use Step::{Reads, Writes};
+
+    fn has_race(byte: Byte, steps: &[Step]) -> bool {
         let mut witness = Witness::default();
-        run(&mut witness);
-        witness.found
+        for step in steps {
+            match step {
+                Reads(now) => witness.reads(byte, *now),
+                Writes(now, value) => witness.writes(byte, *value, *now),
+            }
+        }
+        let Races { global, shared } = witness.found;
+        assert!(!(global && shared));
+        match byte {
+            Byte::Global(_) => global,
+            Byte::Shared(..) => shared,
+        }
     }
 
     #[test]
     fn threads_race_where_one_writes_what_another_reads() {
-        let byte = Byte::Global(7);
-        assert!(
-            races(|it| {
-                it.writes(byte, 1, at(0, 0, 0));
-                it.reads(byte, at(1, 0, 0))
-            })
-            .global
-        );
-        assert!(
-            races(|it| {
-                it.reads(byte, at(0, 0, 0));
-                it.writes(byte, 1, at(1, 0, 0))
-            })
-            .global
-        );
-        assert!(
-            races(|it| {
-                it.reads(byte, at(0, 0, 0));
-                it.reads(byte, at(1, 0, 0));
-                it.writes(byte, 1, at(1, 0, 0))
-            })
-            .global
-        );
-        assert!(
-            races(|it| {
-                it.writes(byte, 1, at(0, 0, 0));
-                it.writes(byte, 2, at(1, 0, 0))
-            })
-            .global
-        );
         let other = Moment { block: 1, ..at(0, 1, 1) };
-        assert!(
-            races(|it| {
-                it.writes(byte, 1, at(0, 0, 0));
-                it.reads(byte, other)
-            })
-            .global
-        );
+        for steps in [
+            [Writes(at(0, 0, 0), 1), Reads(at(1, 0, 0))].as_slice(),
+            &[Reads(at(0, 0, 0)), Writes(at(1, 0, 0), 1)],
+            &[Reads(at(0, 0, 0)), Reads(at(1, 0, 0)), Writes(at(1, 0, 0), 1)],
+            &[Writes(at(0, 0, 0), 1), Writes(at(1, 0, 0), 2)],
+            &[Writes(at(0, 0, 0), 1), Reads(other)],
+            // A collective instruction orders the threads of its warp alone.
+            &[Writes(at(0, 0, 0), 1), Reads(at(40, 0, 1))],
+        ] {
+            assert!(has_race(Byte::Global(7), steps));
+            assert!(has_race(Byte::Shared(0, 7), steps));
+        }
     }
 
     #[test]
     fn what_is_ordered_is_no_race() {
-        let byte = Byte::Shared(0, 7);
-        assert_eq!(
-            races(|it| {
-                it.writes(byte, 1, at(0, 0, 0));
-                it.reads(byte, at(0, 0, 0))
-            }),
-            Races::default()
-        );
-        assert_eq!(
-            races(|it| {
-                it.writes(byte, 1, at(0, 0, 0));
-                it.reads(byte, at(40, 1, 0))
-            }),
-            Races::default()
-        );
-        assert_eq!(
-            races(|it| {
-                it.writes(byte, 1, at(0, 0, 0));
-                it.reads(byte, at(1, 0, 1))
-            }),
-            Races::default()
-        );
-        assert_eq!(
-            races(|it| {
-                it.writes(byte, 1, at(0, 0, 0));
-                it.writes(byte, 1, at(1, 0, 0))
-            }),
-            Races::default()
-        );
-        assert_eq!(
-            races(|it| {
-                it.reads(byte, at(0, 0, 0));
-                it.reads(byte, at(1, 0, 0))
-            }),
-            Races::default()
-        );
-        // A collective instruction orders the threads of its warp alone.
-        assert!(
-            races(|it| {
-                it.writes(byte, 1, at(0, 0, 0));
-                it.reads(byte, at(40, 0, 1))
-            })
-            .shared
-        );
-        assert_eq!(
-            races(|it| {
-                it.writes(byte, 1, at(0, 0, 0));
-                it.reads(Byte::Shared(1, 7), Moment { block: 1, ..at(1, 0, 0) })
-            }),
-            Races::default()
-        );
+        for steps in [
+            [Writes(at(0, 0, 0), 1), Reads(at(0, 0, 0))],
+            [Writes(at(0, 0, 0), 1), Reads(at(40, 1, 0))],
+            [Writes(at(0, 0, 0), 1), Reads(at(1, 0, 1))],
+            [Writes(at(0, 0, 0), 1), Writes(at(1, 0, 0), 1)],
+            [Reads(at(0, 0, 0)), Reads(at(1, 0, 0))],
+        ] {
+            assert!(!has_race(Byte::Global(7), &steps));
+            assert!(!has_race(Byte::Shared(0, 7), &steps));
+        }
+        // Blocks have shared memory of their own.
+        let mut witness = Witness::default();
+        witness.writes(Byte::Shared(0, 7), 1, at(0, 0, 0));
+        witness.reads(Byte::Shared(1, 7), Moment { block: 1, ..at(1, 0, 0) });
+        assert_eq!(witness.found, Races::default());
     }
 }

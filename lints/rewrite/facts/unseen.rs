@@ -275,9 +275,8 @@ fn is_part_given_by_value(tree: &SyntaxTree, part: Node<'_>) -> Option<bool> {
 
 /// Whether a macro stands for a sum, product or quotient of its arguments, whatever is done with that: `AT(i, j)`.
 fn is_sum_by_macro(tree: &SyntaxTree, call: Call<'_>) -> bool {
-    let expanded = tree.expanded(call.node());
-    let own = expanded.iter().find(|it| it.range == call.node().byte_range()).and_then(|it| it.expression());
-    own.is_some_and(|(_, expression)| {
+    let own = tree.macro_of(call.node());
+    own.as_ref().and_then(|own| own.expression()).is_some_and(|(_, expression)| {
         let is_arithmetic = |node: Node<'_>| match node.kind() {
             Kind::BinaryExpression => matches!(node.operator(), Some("+" | "-" | "*" | "/" | "%")),
             Kind::ParenthesizedExpression | Kind::Identifier | Kind::NumberLiteral | Kind::Token => true,

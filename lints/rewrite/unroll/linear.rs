@@ -75,16 +75,14 @@ impl<'t> Linear<'t> {
 
     /// What a macro stands for here: `AT(i, j)`, with names of its arguments.
     fn expanded(tree: &'t SyntaxTree, call: Node<'t>, names: Names<'_, 't>) -> Option<Self> {
-        let range = call.byte_range();
-        let expanded = tree.expanded(call);
-        let own = expanded.iter().find(|it| it.range == range)?;
+        let own = tree.macro_of(call)?;
         let (code, expression) = own.expression()?;
         let given: Vec<Node<'t>> = Call::of(call)?.arguments().flat_map(|it| tree.identifiers(it)).collect();
         let named = |node: Node<'_>| {
             let same = given.iter().find(|it| tree.slice(**it) == code.slice(node))?;
             (node.kind() == Kind::Identifier).then(|| names(*same))?
         };
-        Self::built(tree, expression, &|node| tree.evaluate(code.slice(node), range.start), &named)
+        Self::built(tree, expression, &|node| tree.evaluate(code.slice(node), call.start_byte()), &named)
     }
 
     /// What a function returns that does nothing else: `at(i, j)`.

@@ -125,10 +125,9 @@ fn factors(tree: &SyntaxTree, expression: Node<'_>) -> Vec<(i64, String)> {
 /// The same of what a macro stands for, or a function returns. Names may mean something else there: the values count.
 fn factors_of_call(tree: &SyntaxTree, call: Call<'_>) -> Vec<(i64, String)> {
     let at = call.node().start_byte();
-    let expanded = tree.expanded(call.node());
-    let own = expanded.iter().find(|it| it.range == call.node().byte_range()).and_then(|it| it.expression());
+    let own = tree.macro_of(call.node());
     let of_value = |value: Option<i64>| value.map(|value| (value, value.to_string()));
-    match own {
+    match own.as_ref().and_then(|own| own.expression()) {
         Some((code, expression)) => factors_by(expression, &|side| of_value(tree.evaluate(code.slice(side), at))),
         None => called(tree, call)
             .map(|function| factors_by(function.body, &|side| of_value(tree.value_of(side))))

@@ -260,7 +260,6 @@ impl SyntaxTree {
         let declares = |body: Node<'_>| {
             self.outer_named(name).iter().any(|found| found.scope == (body.start_byte(), body.end_byte()))
         };
-        let has_bases = |node: Node<'_>| node.children().any(|child| child.kind() == Kind::BaseClassClause);
         // `void State::step()`, defined outside its class, or namespace.
         let is_of_other = |node: Node<'_>| {
             let own = Function::of(node).and_then(Function::declarator).map(Node::declared_name);
@@ -294,7 +293,6 @@ impl SyntaxTree {
 
     /// Whether an offset is in a member function of a class with bases: names there may be members of a base class.
     fn is_in_derived_class(&self, at: usize) -> bool {
-        let has_bases = |node: Node<'_>| node.children().any(|child| child.kind() == Kind::BaseClassClause);
         // `void State::step()`, defined outside its class.
         let is_member = |function: Function<'_>| {
             let node = function.node();
@@ -391,6 +389,11 @@ impl SyntaxTree {
             scope,
         }
     }
+}
+
+/// Whether a class is derived from others.
+fn has_bases(class: Node<'_>) -> bool {
+    class.children().any(|part| part.kind() == Kind::BaseClassClause)
 }
 
 /// Names in an expression; for `ring.head` and `Traits::N` only the first part.

@@ -56,6 +56,11 @@ impl SyntaxTree {
         found
     }
 
+    /// The macro that a call is: `AT(i, j)`.
+    pub fn macro_of(&self, call: Node<'_>) -> Option<Rc<Expanded>> {
+        self.expanded(call).iter().find(|it| it.range == call.byte_range()).cloned()
+    }
+
     /// The variables that a name stands for at an offset, through aliases.
     pub fn variables_named(&self, offset: usize, name: &str) -> Vec<Declaration> {
         let function = self.node_at(offset).and_then(enclosing_function);

@@ -9,9 +9,9 @@ use ptx_machine::{Class, Element, Memory, Origin, Program, Written};
 use ptx_syntax::{Module, Type};
 
 use super::{Search, WORK};
-use crate::Compared;
 use crate::difference::Difference;
 use crate::recipe::{Alias, Recipe};
+use crate::{Compared, instructions};
 
 /// Limit on pairs of parameters.
 const PAIRS: usize = 12;
@@ -110,9 +110,5 @@ fn stored(memory: &Memory, written: &[&Written]) -> Option<Kind> {
 /// Whether a program loads through the read-only cache, as compilers do for `const __restrict__` and `__ldg` alone: memory
 /// that nothing writes during the launch.
 fn has_read_only_loads(module: &Module, program: &Program) -> bool {
-    let names: Vec<&str> = program.functions().collect();
-    let functions = module.functions.iter().filter(|function| names.contains(&&*function.name));
-    functions
-        .flat_map(|function| &function.instructions)
-        .any(|instruction| instruction.form.text.split('.').any(|part| part == "nc"))
+    instructions(module, program).any(|instruction| instruction.form.text.split('.').any(|part| part == "nc"))
 }

@@ -8,6 +8,7 @@ use super::original::judged;
 use super::{LAUNCH_LIMIT, LONG_TURN, Order, Search};
 use crate::difference::{Difference, between};
 use crate::draw::Elements;
+use crate::instructions;
 use crate::recipe::Recipe;
 
 /// Lanes that run one after the other: so many instructions take the place of one.
@@ -52,9 +53,7 @@ impl Search<'_> {
 
 /// Whether threads of a program may wait for each other by other means than barriers.
 fn orders_threads(module: &Module, program: &Program) -> bool {
-    let names: Vec<&str> = program.functions().collect();
-    let functions = module.functions.iter().filter(|function| names.contains(&&*function.name));
-    functions.flat_map(|function| &function.instructions).any(|instruction| {
+    instructions(module, program).any(|instruction| {
         let form = &instruction.form;
         let is_strong = |part| matches!(part, "volatile" | "relaxed" | "acquire" | "release" | "acq_rel" | "mmio");
         matches!(form.opcode, Opcode::Atom | Opcode::Red | Opcode::Membar | Opcode::Fence)
