@@ -192,11 +192,23 @@ pub fn describe(object: &StackObject) -> String {
 /// Maximum length of a type in a headline, in characters.
 const MAX_TYPE: usize = 24;
 
-/// A type shortened for a headline: template arguments are in the source, and in JSON.
+/// A type shortened for a headline: `Box<…>[8]` for `(anonymous namespace)::Box<float, 64, Layout<4>>[8]`. The whole type is
+/// in the source, and in JSON.
 fn short_type(text: &str) -> String {
+    let text = text.replace("(anonymous namespace)::", "");
+    let text = match (text.find("{unnamed type#"), text.find('}')) {
+        (Some(begin), Some(end)) if begin < end => format!("{}unnamed{}", &text[..begin], &text[end + 1..]),
+        _ => text,
+    };
+    if text.chars().count() <= MAX_TYPE {
+        return text;
+    }
+    // What follows the template arguments says how much there is of it.
+    let arguments = text.find('<').zip(text.rfind('>')).filter(|(begin, end)| begin < end);
+    let text = arguments.map_or_else(|| text.clone(), |(begin, end)| format!("{}<…{}", &text[..begin], &text[end..]));
     match text.char_indices().nth(MAX_TYPE) {
         Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_string(),
+        None => text,
     }
 }
 
@@ -255,6 +267,15 @@ pub fn origin(sources: &Provenance) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn types_of_headlines_are_short_and_keep_their_sizes() {
+        assert_eq!(short_type("(anonymous namespace)::P[8]"), "P[8]");
+        assert_eq!(short_type("{unnamed type#1}[20]"), "unnamed[20]");
+        assert_eq!(short_type("detail::Fragment<accumulator, 16, 16, 16, float>[4]"), "detail::Fragment<…>[4]");
+        assert_eq!(short_type("float[4][8][16]"), "float[4][8][16]");
+        assert_eq!(short_type(&"x".repeat(30)), format!("{}…", "x".repeat(24)));
+    }
 
     #[test]
     fn an_index_tells_where_it_comes_from() {

@@ -54,7 +54,7 @@ struct Group {
 }
 
 /// Tries suggestions for several findings of a kernel at once, where none of them has an edit that ends its local memory.
-/// All members get the one that is verified, if it is better than each of theirs.
+/// Members get the one that is verified, if it is better than each of theirs.
 pub(super) fn try_together(
     diagnostics: &mut [Diagnostic],
     outcomes: &mut [Vec<Verdict>],
@@ -80,16 +80,18 @@ pub(super) fn try_together(
         let results = try_all(&candidates, prover, tally);
         for ((group, (members, suggestion)), outcome) in groups.iter_mut().zip(tried).zip(results) {
             match outcome {
-                Verdict::Proven(proof) if is_better(&proof, &suggestion, &members, diagnostics, outcomes) => {
-                    for index in members {
+                Verdict::Proven(proof) => {
+                    let takers = takers(&proof, &suggestion, &members, diagnostics, outcomes);
+                    if takers.is_empty() {
+                        tally.refuted.push((place(&diagnostics[members[0]]), Fault::NoBetter));
+                        diagnostics[members[0]].reject(&suggestion.title, Fault::NoBetter);
+                        continue;
+                    }
+                    for index in takers {
                         diagnostics[index].suggestions.insert(0, suggestion.clone());
                         outcomes[index].insert(0, Verdict::Proven(proof.clone()));
                     }
                     group.open.clear();
-                }
-                Verdict::Proven(_) => {
-                    tally.refuted.push((place(&diagnostics[members[0]]), Fault::NoBetter));
-                    diagnostics[members[0]].reject(&suggestion.title, Fault::NoBetter);
                 }
                 Verdict::Refuted(fault) => refuse(members[0], suggestion, fault, diagnostics, outcomes, tally),
                 Verdict::Unclear | Verdict::Open => group.open.clear(),
@@ -272,29 +274,30 @@ fn join(parts: &[(&Diagnostic, &Suggestion)]) -> Option<Suggestion> {
     Some(all)
 }
 
-/// Whether an edit of all members leaves less local memory than each of theirs, is as fast, and asks for no more
-/// judgement.
-fn is_better(
+/// The members that get an edit of all: none, if it does not leave less local memory than each of theirs, or is not as fast. A
+/// member keeps an edit of its own that asks for less judgement.
+fn takers(
     proof_of_all: &Verification,
     suggestion: &Suggestion,
     members: &[usize],
     diagnostics: &[Diagnostic],
     outcomes: &[Vec<Verdict>],
-) -> bool {
-    let own = members.iter().filter_map(|index| {
-        let (number, proof) = proof(&outcomes[*index])?;
-        Some((diagnostics[*index].suggestions.get(number)?, proof))
-    });
-    let all: Vec<(&Suggestion, &Verification)> = own.collect();
-    all.into_iter().all(|(own, proof)| {
+) -> Vec<usize> {
+    let own = |index: usize| {
+        let (number, proof) = proof(&outcomes[index])?;
+        Some((diagnostics[index].suggestions.get(number)?, proof))
+    };
+    let is_better = members.iter().filter_map(|index| own(*index)).all(|(own, proof)| {
         let is_as_fast = match (speedup(proof_of_all), speedup(proof)) {
             (Some(all), Some(own)) => all + own / TOLERANCE >= own,
             _ => true,
         };
         let is_for_few = takes_shared_memory(own) && !takes_shared_memory(suggestion);
         let ends_more = left(proof_of_all) < left(proof) || (is_for_few && left(proof_of_all) == left(proof));
-        ends_more && is_as_fast && suggestion.applicability <= own.applicability
-    })
+        ends_more && is_as_fast
+    });
+    let takes = |index: &usize| own(*index).is_none_or(|(own, _)| suggestion.applicability <= own.applicability);
+    members.iter().copied().filter(takes).filter(|_| is_better).collect()
 }
 
 /// Bytes of local memory that an edit leaves.

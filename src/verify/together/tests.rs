@@ -1,9 +1,13 @@
-use lmem_base::diagnostic::Edit;
+use lmem_base::diagnostic::{Applicability, Diagnostic, Edit, ResourceUsage, Suggestion};
 use lmem_base::edit;
 use lmem_base::source::{SourceFile, Span};
 
 use super::merge::merge;
+use super::takers;
 use super::words::title;
+use crate::report::samples;
+use crate::verify::Verdict;
+use crate::verify::compare::Fault;
 
 /// Edits of one member: what is replaced, the first place of it after a mark, and the new text. An empty text is an
 /// insertion before the mark.
@@ -149,4 +153,30 @@ fn titles_say_once_what_holds_for_all() {
              64 by your largest block size"
         )
     );
+}
+
+#[test]
+fn a_finding_without_an_edit_takes_that_of_all() {
+    // Finding 0 has no edit of its own, finding 1 a safe one that leaves so many bytes.
+    let taken = |left_by_own: u64, left_by_all: u64, applicability: Applicability| {
+        let leaves = |bytes: u64| {
+            let mut suggestion = samples::proven().suggestions.remove(0);
+            suggestion.applicability = Applicability::MachineApplicable;
+            let mut proof = suggestion.verification.clone().unwrap();
+            for kernel in &mut proof.kernels {
+                kernel.after.usage = ResourceUsage { stack_frame: bytes, ..ResourceUsage::default() };
+            }
+            (suggestion, proof)
+        };
+        let (own, proof_of_own) = leaves(left_by_own);
+        let (all, proof_of_all) = leaves(left_by_all);
+        let diagnostics = [samples::proven(), Diagnostic { suggestions: vec![own], ..samples::proven() }];
+        let outcomes = [vec![Verdict::Refuted(Fault::NoGain)], vec![Verdict::Proven(proof_of_own)]];
+        let all = Suggestion { applicability, ..all };
+        takers(&proof_of_all, &all, &[0, 1], &diagnostics, &outcomes)
+    };
+    assert_eq!(taken(144, 0, Applicability::MachineApplicable), [0, 1]);
+    // The safe edit stays where that of all is to be judged.
+    assert_eq!(taken(144, 0, Applicability::MaybeIncorrect), [0]);
+    assert_eq!(taken(144, 144, Applicability::MachineApplicable), [0usize; 0]);
 }

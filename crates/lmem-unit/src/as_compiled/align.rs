@@ -130,6 +130,9 @@ impl Group<'_> {
     }
 }
 
+/// What CUDA's qualifiers are compiled as.
+const ATTRIBUTE: &str = "__attribute__";
+
 /// How many parentheses are open behind a word.
 fn deeper(depth: usize, word: &str) -> usize {
     match word {
@@ -144,11 +147,18 @@ fn deeper(depth: usize, word: &str) -> usize {
 fn aligned(own: &[&str], compiled: &[&str]) -> Vec<Hunk> {
     let nested = |words: &[&str]| {
         let mut depth = 0;
+        // Parentheses of an attribute, `__attribute__((global))` for `__global__`, are none of an expression beside it.
+        let mut attribute = None;
         let words: Vec<String> = (words.iter())
             .map(|word| {
                 let around = if *word == ")" { deeper(depth, word) } else { depth };
                 depth = deeper(depth, word);
-                format!("{around} {word}")
+                if *word == ATTRIBUTE {
+                    attribute.get_or_insert(depth);
+                }
+                let of = if attribute.is_some() { ATTRIBUTE } else { "" };
+                attribute = attribute.filter(|outside| *word != ")" || depth > *outside);
+                format!("{of} {around} {word}")
             })
             .collect();
         (words, depth)
@@ -259,6 +269,16 @@ mod tests {
             ("__global__ void k()", "__attribute__((global)) void k()", &["__global__ → __attribute__ ( ( global ) )"]),
             ("{ CHECK(a[i]); b; }", "{ if (a[i]) break; b; }", &["CHECK(a[i]) → if ( a [ i ] ) break"]),
             ("f(X, 1)", "f(x, 1)", &["X → x"]),
+            (
+                "__global__ void __launch_bounds__((A / B) * (B * 2), 6) k()",
+                "__attribute__((global)) void __attribute__((launch_bounds((A / B) * (B * 2), 6))) k()",
+                &["__global__ → __attribute__ ( ( global ) )", "__launch_bounds__((A / B) * (B * 2), 6) → __attribute__ ( ( launch_bounds ( ( A / B ) * ( B * 2 ) , 6 ) ) )"],
+            ),
+            (
+                "f(BOUNDS(A, B) * BOUNDS(C, (D)), 6)",
+                "f(((A) + (B)) * ((C) + ((D))), 6)",
+                &["BOUNDS(A, B) → ( ( A ) + ( B ) )", "BOUNDS(C, (D)) → ( ( C ) + ( ( D ) ) )"],
+            ),
             ("TRACE(a[i]);", ";", &["TRACE(a[i]) → "]),
             ("t = IDX(i,\n 2) + 1;\nb;", "t = ((i) * 4 + (2))\n + 1;\nb;", &["IDX(i,\n 2) → ( ( i ) * 4 + ( 2 ) )"]),
             ("MIN(MAX(a, b), c)", "m(M(a, b), c)", &["MIN(MAX(a, b), c) → m ( M ( a , b ) , c )"]),
