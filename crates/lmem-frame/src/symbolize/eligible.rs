@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cuda_syntax::SyntaxTrees;
 use cuda_syntax::tree::{Declaration, DeclarationKind, Volatility};
+use nv_code::AccessKind;
 
 use super::part::{fitting, size_fits};
 use super::pointees::arrays_behind;
@@ -19,6 +20,8 @@ pub fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees
     let bytes_of_object = object.bytes;
     let mut scores = votes(object, resolved);
     look_through(&mut scores, object, trees);
+    let unwritten = only_read(&scores, object, resolved);
+    scores.retain(|candidate, _| !unwritten.contains(candidate));
     let guilty = object.accesses.iter().enumerate().max_by_key(|(_, access)| access.guilt());
     let guilty = guilty.filter(|(_, access)| access.is_computed());
     let of_guilty = guilty.map(|(number, access)| candidates(resolved.of(number, access)));
@@ -117,6 +120,30 @@ pub fn eligible(object: &RawObject, resolved: &Resolved<'_>, trees: &SyntaxTrees
         }
     }
     BTreeMap::new()
+}
+
+/// The candidates that no store of the object goes to, where each may go to another one that a run-time index reaches: in
+/// `g[i] = 2 * d[i]`, the object that is written is `g`, though the line of a load that was moved there reads `d`.
+fn only_read(scores: &BTreeMap<Candidate, Score>, object: &RawObject, resolved: &Resolved<'_>) -> BTreeSet<Candidate> {
+    let stores = object.accesses.iter().enumerate().filter(|(_, access)| access.kind == AccessKind::Store);
+    let written: Vec<BTreeSet<Candidate>> = stores
+        .map(|(number, access)| candidates(resolved.of(number, access)))
+        .filter(|written| !written.is_empty())
+        .collect();
+    let is_in = |written: &BTreeSet<Candidate>, candidate: &Candidate, score: &Score| {
+        written.contains(candidate) || score.through.as_ref().is_some_and(|view| written.contains(view))
+    };
+    let is_written = scores.iter().any(|(candidate, score)| {
+        let is_sized = candidate.1.bytes.is_some() && size_fits(candidate.1.bytes, object.bytes);
+        is_sized && score.certain > 0 && written.iter().all(|written| is_in(written, candidate, score))
+    });
+    if written.is_empty() || !is_written {
+        return BTreeSet::new();
+    }
+    let is_unwritten = |(candidate, score): &(&Candidate, &Score)| {
+        candidate.1.kind == DeclarationKind::Array && !written.iter().any(|written| is_in(written, candidate, score))
+    };
+    scores.iter().filter(is_unwritten).map(|(candidate, _)| candidate.clone()).collect()
 }
 
 /// Whether a parameter may be copied to the object. A kernel's own parameter must be the one that the values come from:

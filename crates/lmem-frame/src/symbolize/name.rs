@@ -471,6 +471,20 @@ mod tests {
     }
 
     #[test]
+    fn the_array_that_is_written_where_another_is_read() {
+        let text = "__global__ void k(float *out, int n) {\n  float a[8], b[8];\n  b[0] = a[0];\n  out[0] = b[n];\n}\n";
+        let scene = Scene::new(text);
+        // The first load of a run-time index has the line of the store before it.
+        let of = |it: &Shown<'_>, stores: usize| {
+            let moved = || it.computed_load(&[at("b[0] =")]);
+            let stores = (0..stores).map(|_| it.store(&[at("b[0] =")]));
+            vec![object(32, stores.chain([it.computed_load(&[at("out[0]")]), moved(), moved()]).collect())]
+        };
+        assert_eq!(named(&scene, |it| of(it, 2)), some(&["b"]));
+        assert_eq!(named(&scene, |it| of(it, 0)), some(&["a"]));
+    }
+
+    #[test]
     fn what_is_passed_to_a_call_is_no_smaller_variable_beside_it() {
         let text = "__global__ void k(float *out, int n) {\n  float a[8], b[12];\n  out[0] = a[n];\n  out[1] = b[2];\n  touch(p);\n}\n";
         let of = |is_passed: bool| {

@@ -272,7 +272,10 @@ mod tests {
             (
                 "__global__ void __launch_bounds__((A / B) * (B * 2), 6) k()",
                 "__attribute__((global)) void __attribute__((launch_bounds((A / B) * (B * 2), 6))) k()",
-                &["__global__ → __attribute__ ( ( global ) )", "__launch_bounds__((A / B) * (B * 2), 6) → __attribute__ ( ( launch_bounds ( ( A / B ) * ( B * 2 ) , 6 ) ) )"],
+                &[
+                    "__global__ → __attribute__ ( ( global ) )",
+                    "__launch_bounds__((A / B) * (B * 2), 6) → __attribute__ ( ( launch_bounds ( ( A / B ) * ( B * 2 ) , 6 ) ) )",
+                ],
             ),
             (
                 "f(BOUNDS(A, B) * BOUNDS(C, (D)), 6)",
