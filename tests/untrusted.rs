@@ -52,6 +52,9 @@ struct Case {
     stdout: Option<String>,
     #[serde(default)]
     stderr: Option<String>,
+    /// Text in a pipe that the shell before the tool leaves open, as descriptor 7.
+    #[serde(default)]
+    inherits: Option<String>,
     /// A shell script; the tool is killed as soon as it succeeds.
     #[serde(default)]
     killed_when: Option<String>,
@@ -168,6 +171,12 @@ fn hold(case: &Case, folder: &Path) -> Result<(), Failed> {
         true => (Command::new(env!("CARGO_BIN_EXE_cargo-lmem")), false),
         false => traced(&trace),
     };
+    if let Some(text) = &case.inherits {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("exec \"$@\" 7<<'END'\n{text}\nEND"), "sh"]);
+        shell.arg(command.get_program()).args(command.get_args());
+        command = shell;
+    }
     command.args(case.run.iter().map(replaced)).stdin(Stdio::null());
     command.current_dir(case.from.as_ref().map_or_else(|| tree.clone(), |from| PathBuf::from(replaced(from))));
     // As when it is started directly, which is the way for trees of strangers.

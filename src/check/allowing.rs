@@ -31,7 +31,7 @@ pub(super) fn add_comments(
         fix::write(&files, root)?;
     }
     for place in &left {
-        talk.note(&format!("no comment for the finding at {place}: none would hold for it there"));
+        talk.note(&format!("no comment for the finding at {place}: none would hold for it there, or it is no source"));
     }
     let (findings, count) = (plural(findings as u64, "finding"), plural(files.len() as u64, "file"));
     talk.note(&format!("wrote comments for {findings} into {count}"));

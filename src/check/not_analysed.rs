@@ -40,8 +40,10 @@ pub(super) fn unknown_options(extraction: &Extraction, workspace: &Workspace) ->
     let mut by_reason: BTreeMap<(Option<&str>, bool, &str), Vec<Span>> = BTreeMap::new();
     for unit in &extraction.units {
         let reason = unit.unresolved_options();
-        let own = || messages::start_of(unit).filter(|_| unit.is_unclaimed());
-        let Some((reason, site)) = reason.zip(unit.use_site.clone().or_else(own)) else { continue };
+        // A text that stands in its call has no other place.
+        let Some((reason, site)) = reason.zip(unit.use_site.clone().or_else(|| messages::start_of(unit))) else {
+            continue;
+        };
         let file = workspace.file(&site.file.path);
         let package = file.and_then(|file| workspace.package_of(file)).map(|package| package.name.as_str());
         by_reason.entry((package, unit.is_unclaimed(), reason)).or_default().push(site);

@@ -83,10 +83,15 @@ fn comment(text: &str, place: Place, lints: &[&str], reason: &str) -> String {
     }
 }
 
+/// Endings of files that have comments of C++.
+const SOURCES: [&str; 17] =
+    ["c", "cc", "cpp", "cu", "cuh", "cxx", "h", "h++", "hh", "hpp", "hxx", "inc", "inl", "ipp", "rs", "tcc", "tpp"];
+
 /// The place of a comment for a finding; `None` if no comment would silence it.
 fn place(span: &Span, lint: &'static str, reason: &str) -> Option<Place> {
     let file = &span.file;
-    if !file.is_utf8() {
+    // `#line` may name any file of the tree: a script, settings.
+    if !file.is_utf8() || !has_ending(&file.path, &SOURCES) {
         return None;
     }
     let line = file.line_range(span.start_line())?;
@@ -184,6 +189,13 @@ mod tests {
         {
             assert_eq!(allowed("a.rs", text, &[("dynamic_index", "a;")]).0, format!("{COMMENT}\n{text}"));
         }
+    }
+
+    #[test]
+    fn what_is_no_source_gets_no_comment() {
+        let text = "int a[4];\nint b;\n";
+        assert_eq!(allowed("deploy.sh", text, &[("dynamic_index", "a[4]")]), (String::new(), 1));
+        assert_eq!(allowed("a.inl", text, &[("dynamic_index", "a[4]")]).1, 0);
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub mod budget;
 pub mod casts;
 pub mod chain;
 pub mod comparison;
+mod descriptors;
 pub mod diagnostic;
 pub mod diff;
 pub mod digest;

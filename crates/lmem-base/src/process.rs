@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -17,12 +18,13 @@ use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit, kill_process_group, setrlimit, waitid,
 };
 
+use crate::descriptors::{self, withhold_inherited};
 use crate::guardian::Kept;
 
 /// Output limit: a compiler stuck in a loop must not fill the memory.
 const MAX_OUTPUT_BYTES: usize = 256 << 20;
 
-/// Bytes that are read from a pipe at once.
+/// Bytes that are read from an output at once.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// Time after a program's end in which its output must end too.
@@ -84,7 +86,7 @@ pub fn run_told(
     run_bounded(command, input, limit, MAX_OUTPUT_BYTES, cancel, started)
 }
 
-/// As [`run`], with a limit on the bytes of each output. Beyond it the pipe is closed, which ends most programs.
+/// As [`run`], with a limit on the bytes of each output. Beyond it the output is closed, which ends most programs.
 ///
 /// # Errors
 /// The program cannot be started.
@@ -109,10 +111,16 @@ fn run_bounded(
     harden(command);
     command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
     end_with_this_thread(command);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()?;
+    withhold_inherited(command);
+    let (stdout, its_stdout) = descriptors::output()?;
+    let (stderr, its_stderr) = descriptors::output()?;
+    let child = command.stdout(its_stdout).stderr(its_stderr).process_group(0).spawn();
+    // Outputs end when the last copy of the program's ends is closed.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = child?;
     let _group = Kept::group(child.id());
     started(child.id());
-    let output = converse(&mut child, input, limit, bytes, cancel);
+    let output = converse(&mut child, (stdout, stderr), input, limit, bytes, cancel);
     if output.is_err() {
         kill_group(&mut child);
         drop(child.wait());
@@ -122,6 +130,7 @@ fn run_bounded(
 
 fn converse(
     child: &mut Child,
+    (stdout, stderr): (UnixStream, UnixStream),
     input: &[u8],
     limit: Duration,
     bytes: usize,
@@ -134,8 +143,8 @@ fn converse(
     });
     let _writer = writer.transpose()?;
     let (open, closed) = mpsc::channel();
-    let stdout = Collector::of(child.stdout.take(), bytes, open.clone())?;
-    let stderr = Collector::of(child.stderr.take(), bytes, open)?;
+    let stdout = Collector::of(stdout, bytes, open.clone())?;
+    let stderr = Collector::of(stderr, bytes, open)?;
     let mut closed = Some(closed);
     // A program that ends closes its outputs, which wakes this thread at once.
     let rest = |pause: &mut Duration| match closed.as_ref().map(|closed| closed.recv_timeout(*pause)) {
@@ -246,19 +255,19 @@ fn thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> std::
     std::thread::Builder::new().spawn(work)
 }
 
-/// Reads a pipe to its end, in a thread.
+/// Reads an output to its end, in a thread.
 struct Collector {
     bytes: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,
 }
 
 impl Collector {
-    /// `open` is dropped at the end of the pipe.
-    fn of(pipe: Option<impl Read + Send + 'static>, most: usize, open: Sender<()>) -> std::io::Result<Self> {
+    /// `open` is dropped at its end.
+    fn of(output: impl Read + Send + 'static, most: usize, open: Sender<()>) -> std::io::Result<Self> {
         let bytes = Arc::new(Mutex::default());
         let shared = Arc::clone(&bytes);
         let reader = thread(move || {
-            pipe.into_iter().for_each(|pipe| read_all(pipe, most, &shared));
+            read_all(output, most, &shared);
             drop(open);
         })?;
         Ok(Self { bytes, reader })
@@ -274,16 +283,16 @@ impl Collector {
     }
 }
 
-fn read_all(mut pipe: impl Read, most: usize, bytes: &Mutex<Vec<u8>>) {
+fn read_all(mut output: impl Read, most: usize, bytes: &Mutex<Vec<u8>>) {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
-        match pipe.read(&mut buffer) {
+        match output.read(&mut buffer) {
             Ok(0) => return,
             Ok(count) => {
                 let Ok(mut bytes) = bytes.lock() else { return };
                 let room = most.saturating_sub(bytes.len());
                 bytes.extend_from_slice(&buffer[..count.min(room)]);
-                // Returning closes the pipe, so that a program which writes without end ends.
+                // Returning closes it, so that a program which writes without end ends.
                 if count > room {
                     return;
                 }
@@ -395,6 +404,13 @@ mod tests {
         let output = sh("setsid sleep 8 & sleep 0.3; echo done", Duration::from_secs(120));
         assert_eq!((output.end, output.text().as_str()), (End::Exit(0), "done\n"));
         assert!(start.elapsed() < Duration::from_secs(60));
+    }
+
+    #[test]
+    fn outputs_are_not_opened_by_name() {
+        let script = "for name in 1 2; do (exec 9</dev/fd/$name) && echo opened; done; echo end";
+        let text = sh(script, Duration::from_secs(20)).text();
+        assert!(text.contains("end\n") && !text.contains("opened"), "{text}");
     }
 
     #[test]

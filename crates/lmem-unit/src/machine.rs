@@ -7,7 +7,7 @@ use std::sync::Arc;
 use lmem_base::gpu::Arch;
 use lmem_base::places;
 use lmem_base::source::Span;
-use nv_code::fatbin::{self, Content};
+use nv_code::fatbin::{self, Content, FatbinError};
 use nv_code::{CubinError, CubinHeader};
 
 use super::{DriverOptions, MappedText, UnitCode, Unresolved};
@@ -70,6 +70,20 @@ pub fn is_machine_code(path: &Path) -> bool {
     is_read && (start == ELF || start == fatbin::MAGIC)
 }
 
+/// Whether a file starts like a cubin or a fatbin of NVIDIA's: programs of other machines are ELF files, too.
+pub fn is_of_gpu(path: &Path) -> bool {
+    use std::io::Read;
+    const END: usize = ELF_MACHINE_AT + 2;
+    let mut start = [0; END];
+    let is_read = places::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok();
+    let machine = u16::from_le_bytes([start[ELF_MACHINE_AT], start[ELF_MACHINE_AT + 1]]);
+    is_read && (start.starts_with(&fatbin::MAGIC) || start.starts_with(&ELF) && machine == EM_CUDA)
+}
+
+/// The offset of `e_machine` in the header of an ELF file, and its value for NVIDIA's GPUs.
+const ELF_MACHINE_AT: usize = 18;
+const EM_CUDA: u16 = 190;
+
 /// Reads a cubin or a fatbin; a broken file becomes a unit that fails.
 pub fn read(path: &Path, span: &Span) -> Found {
     let broken = |reason: String| Found {
@@ -91,7 +105,7 @@ pub fn read(path: &Path, span: &Span) -> Found {
     }
 }
 
-fn of_entries(entries: Vec<Result<fatbin::Entry, fatbin::FatbinError>>, span: &Span) -> Found {
+fn of_entries(entries: Vec<Result<fatbin::Entry, FatbinError>>, span: &Span) -> Found {
     let mut found = Found::default();
     for entry in entries {
         match entry {
@@ -103,6 +117,10 @@ fn of_entries(entries: Vec<Result<fatbin::Entry, fatbin::FatbinError>>, span: &S
                 text.push_generated(&ptx);
                 let code = UnitCode::Ptx { text, options: DriverOptions::default() };
                 found.codes.push((format!(" (PTX for compute_{architecture})"), code));
+            }
+            Err(error @ FatbinError::Compression { .. }) => {
+                let code = MachineCode::broken(error.to_string(), span);
+                found.codes.push((String::new(), UnitCode::Machine(code)));
             }
             Err(error) => found.unresolved.push(Unresolved { span: span.clone(), reason: error.to_string() }),
         }

@@ -2,33 +2,47 @@
 //! value, a function of another crate, or made by a macro.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::PathBuf;
 
-use lmem_base::source::{Span, has_ending};
-use lmem_unit::{NvrtcOptions, Unresolved};
+use proc_macro2::TokenStream;
 
+use lmem_base::source::{Span, has_ending};
+use lmem_unit::{NvrtcOptions, Unresolved, machine};
+
+use super::fold::failure::{Failure, FailureKind};
 use super::fold::{Folded, Folder, Origin};
+use super::scan::MacroCall;
 use super::sinks::INCLUDING;
 use super::{Compiled, Extractor, FoundText, marker};
 
 impl Extractor<'_> {
     /// Texts with a kernel that no known call compiles: CUDA C++ may be complete as it stands, and is compiled with
-    /// assumed options; PTX is reported. `reached` has the literals that others account for.
+    /// assumed options; PTX is reported. Machine code that is included is checked, whatever loads it. `reached` has the literals that others account for.
     pub fn leftovers(&mut self, file: usize, reached: &BTreeSet<(PathBuf, usize)>) {
+        let mut unclaimed = self.joined(file, reached);
+        let joined: Vec<Range<usize>> = unclaimed.iter().map(|(span, _)| span.start..span.end).collect();
         let rust = &self.code.files[file].rust;
-        let mut unclaimed = Vec::new();
         let mut included = Vec::new();
         for literal in &rust.literals {
             let span = rust.span(literal.clone());
-            if reached.contains(&(span.file.path.clone(), span.start)) {
+            let is_part = || {
+                let before = joined.partition_point(|whole| whole.start <= literal.start);
+                before.checked_sub(1).is_some_and(|whole| literal.end <= joined[whole].end)
+            };
+            if reached.contains(&(span.file.path.clone(), span.start)) || is_part() {
                 continue;
             }
-            let is_kernel = marker::may_have_kernel(span.text().as_bytes());
+            let escaped = span.text().contains('\\').then(|| rust.decode(literal.clone())).flatten();
+            let is_kernel = match &escaped {
+                Some(text) => marker::may_have_kernel(text.as_str().as_bytes()),
+                None => marker::may_have_kernel(span.text().as_bytes()),
+            };
             let names_file = !is_kernel && is_included(&span);
             if !is_kernel && !names_file {
                 continue;
             }
-            let Some(text) = rust.decode(literal.clone()) else { continue };
+            let Some(text) = escaped.or_else(|| rust.decode(literal.clone())) else { continue };
             if names_file {
                 included.push((span, text.as_str().to_string()));
             } else {
@@ -37,17 +51,55 @@ impl Extractor<'_> {
             }
         }
         let mut folder = Folder::new(&mut self.code);
+        let mut images = Vec::new();
         for (span, path) in included {
             // Others check CUDA sources of the workspace, and say what is wrong with a file.
-            if let Ok(folded) = folder.include(file, &path, span.clone())
-                && folded.files.iter().all(|file| !has_ending(file, &["cu", "rs"]))
-            {
-                unclaimed.push((span, folded));
+            match folder.include(file, &path, span.clone()) {
+                Ok(folded) if folded.files.iter().all(|file| !has_ending(file, &["cu", "rs"])) => {
+                    unclaimed.push((span, folded));
+                }
+                Err(Failure { kind: FailureKind::Machine(path, span), .. }) if machine::is_of_gpu(&path) => {
+                    images.push((path, span));
+                }
+                _ => {}
             }
         }
+        images.into_iter().for_each(|(path, span)| self.machine(file, &path, &span));
         for (span, folded) in unclaimed {
             self.unclaimed(file, span, folded);
         }
+    }
+
+    /// The texts of `concat!` whose parts make a kernel together, in the order of the file.
+    fn joined(&mut self, file: usize, reached: &BTreeSet<(PathBuf, usize)>) -> Vec<(Span, Folded)> {
+        let rust = &self.code.files[file].rust;
+        let mut literals: Vec<&Range<usize>> = rust.literals.iter().collect();
+        literals.sort_by_key(|literal| literal.start);
+        let mut calls: Vec<&MacroCall> = rust.macros.iter().filter(|call| call.name == CONCATENATING).collect();
+        calls.sort_by_key(|call| call.range.start);
+        let mut wholes: Vec<(Span, TokenStream)> = Vec::new();
+        for call in calls {
+            let from = literals.partition_point(|literal| literal.start < call.range.start);
+            let parts = || literals[from..].iter().take_while(|literal| literal.end <= call.range.end);
+            let is_within = wholes.last().is_some_and(|(outer, _)| call.range.end <= outer.end);
+            let place = |literal: &Range<usize>| (rust.path().to_path_buf(), literal.start);
+            if is_within || parts().any(|literal| reached.contains(&place(literal))) {
+                continue;
+            }
+            // Numbers among them make no word of a kernel.
+            let decoded = parts().filter_map(|literal| rust.decode((*literal).clone()));
+            let text: String = decoded.map(|text| text.as_str().to_string()).collect();
+            if marker::may_have_kernel(text.as_bytes()) {
+                wholes.push((rust.span(call.range.clone()), call.arguments.clone()));
+            }
+        }
+        let mut folder = Folder::new(&mut self.code);
+        let of_whole = |(span, arguments): (Span, TokenStream)| {
+            let folded = folder.concatenated(file, arguments)?;
+            let origin = folded.origin.clone().or_else(|| Some(Origin::Literal(span.clone())));
+            Some((span, Folded { origin, ..folded }))
+        };
+        wholes.into_iter().filter_map(of_whole).collect()
     }
 
     fn unclaimed(&mut self, file: usize, span: Span, folded: Folded) {
@@ -66,6 +118,9 @@ impl Extractor<'_> {
         }
     }
 }
+
+/// The macro that makes one text of several.
+const CONCATENATING: &str = "concat";
 
 /// Whether a literal is the argument of a macro that includes a file as text.
 fn is_included(literal: &Span) -> bool {

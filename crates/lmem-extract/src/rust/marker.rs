@@ -4,10 +4,10 @@ use memchr::memmem;
 
 /// Whether text defines a kernel: `__global__`, `void` and a body, outside of comments.
 pub(super) fn is_kernel(text: &str) -> bool {
-    if !text.contains("__global__") {
+    if !text.contains("__global__") && !text.contains(ATTRIBUTE) {
         return false;
     }
-    let code = without_comments(text);
+    let code = with_qualifier(without_comments(text));
     let words = word_starts(&code, "__global__");
     words.into_iter().any(|at| {
         let rest = &code[at..];
@@ -20,7 +20,29 @@ pub(super) fn is_kernel(text: &str) -> bool {
 
 /// Whether text has a word that kernels of CUDA C++ or PTX come with; most texts are told by this.
 pub(super) fn may_have_kernel(text: &[u8]) -> bool {
-    ["__global__", ".entry"].iter().any(|word| memmem::find(text, word.as_bytes()).is_some())
+    let has = |word: &str| memmem::find(text, word.as_bytes()).is_some();
+    has("__global__") || has(".entry") || has(ATTRIBUTE) && has("global")
+}
+
+/// What `__global__` is defined as, with `global` behind it in two parentheses.
+const ATTRIBUTE: &str = "__attribute__";
+
+/// Code with `__global__` for `__attribute__((global))`.
+fn with_qualifier(code: String) -> String {
+    let Some(first) = code.find(ATTRIBUTE) else { return code };
+    let mut written = code[..first].to_string();
+    let mut rest = &code[first..];
+    while let Some(behind) = rest.strip_prefix(ATTRIBUTE) {
+        let opened = behind.trim_start().strip_prefix('(').and_then(|inner| inner.trim_start().strip_prefix('('));
+        let name = opened.map(str::trim_start).and_then(|name| name.strip_prefix("global"));
+        let closed = name.and_then(|name| name.trim_start().strip_prefix(')')?.trim_start().strip_prefix(')'));
+        written.push_str(if closed.is_some() { "__global__ " } else { ATTRIBUTE });
+        let behind = closed.unwrap_or(behind);
+        let next = behind.find(ATTRIBUTE).unwrap_or(behind.len());
+        written.push_str(&behind[..next]);
+        rest = &behind[next..];
+    }
+    written
 }
 
 /// Whether text is PTX with a kernel or a function.
@@ -60,6 +82,7 @@ mod tests {
             "template <class T>\n__global__ __launch_bounds__(128) void f(T*) {",
             "void __global__ f() {}",
             "// text\n__global__ /* why */ void f(){}",
+            "__attribute__((device)) int g; extern \"C\" __attribute__( (global) ) void f() {}",
         ] {
             assert!(is_kernel(kernel), "{kernel}");
         }
@@ -68,6 +91,7 @@ mod tests {
             "// __global__ void f() {",
             "/* __global__ void f() { */ {",
             "my__global__ void {",
+            "__attribute__((device)) void f() {}",
             "__global__ void f();",
             "/* __global__ void f() {",
         ] {

@@ -68,8 +68,18 @@ pub(super) fn of_pointers(folder: &mut Folder<'_, '_>, file: usize, program: &Ca
     if count != Some(0) {
         fields.unresolved.push("the options are handed over by pointers".to_string());
     }
+    let headers = parse_list(program.arguments.clone()).ok().and_then(|arguments| {
+        // A method of a library's table of functions may have the same arguments.
+        folder.integer(file, arguments.get(HEADER_COUNT)?)
+    });
+    if headers != Some(0) {
+        fields.unresolved.push("headers are handed over in memory, and are not read".to_string());
+    }
     fields.into_options()
 }
+
+/// The argument of `nvrtcCreateProgram` that counts the headers which it is given as texts.
+const HEADER_COUNT: usize = 3;
 
 /// The arguments of the only call of a function within the same enclosing function.
 fn compiling_call(

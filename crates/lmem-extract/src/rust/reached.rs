@@ -13,6 +13,7 @@ use memchr::memmem;
 use lmem_base::places;
 use lmem_base::source::{has_ending, normalize};
 use lmem_project::discover::{NotChecked, Package, Unchecked, Workspace};
+use lmem_unit::machine;
 
 use self::links::{Link, Reading};
 use super::names::MAX_RUST_BYTES;
@@ -128,14 +129,15 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a file includes one with a kernel as text. What takes the text may be another file's, and have any name.
+    /// Whether a file includes one with a kernel as text, or as machine code. What takes the text may be another file's, and have any name.
     fn includes_kernel(&self, path: &Path, bytes: &[u8]) -> bool {
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut named = links::texts(bytes).into_iter().map(|name| normalize(&folder.join(name)));
         named.any(|included| {
             places::asked_for(&included);
             let text = self.workspace.may_read(&included).then(|| places::read(&included, MAX_SEARCHED_BYTES));
-            text.and_then(Result::ok).is_some_and(|text| marker::may_have_kernel(&text))
+            let is_text = text.and_then(Result::ok).is_some_and(|text| marker::may_have_kernel(&text));
+            is_text || self.workspace.may_read(&included) && machine::is_of_gpu(&included)
         })
     }
 

@@ -129,6 +129,10 @@ pub(super) const SINKS: &[Sink] = &[
     raw("cuModuleLoadFatBinary", &[2], Takes::Image),
     Sink { driver: Driver::Pointers(4), ..raw("cuLibraryLoadData", &[8], Takes::Image) },
     Sink { driver: Driver::Pointers(4), ..raw("cuLibraryLoadFromFile", &[8], Takes::File) },
+    Sink { text: 2, driver: Driver::Pointers(5), ..raw("cuLinkAddData", &[8], Takes::Image) },
+    Sink { text: 2, ..raw("cuLinkAddFile", &[6], Takes::File) },
+    Sink { text: 2, ..raw("nvJitLinkAddData", &[5], Takes::Image) },
+    Sink { text: 2, ..raw("nvJitLinkAddFile", &[3], Takes::File) },
 ];
 
 /// Methods that return the output of NVRTC.
@@ -142,6 +146,9 @@ pub(super) const INCLUDING: [&str; 2] = ["include_str", "include_bytes"];
 pub(super) const MARKERS: &[&str] = &[
     "compile_ptx",
     "__global__",
+    // Of kernels whose `__global__` is put together, or written with escapes.
+    "blockIdx",
+    "threadIdx",
     "create_program",
     "nvrtcCreateProgram",
     "NvrtcProgram",
@@ -156,6 +163,7 @@ pub(super) const MARKERS: &[&str] = &[
     "Module::from_",
     "cuModuleLoad",
     "cuLibraryLoad",
+    "LinkAdd",
     ".entry",
     "load_function",
     "get_func",
@@ -165,6 +173,8 @@ pub(super) const MARKERS: &[&str] = &[
 /// The sink that a path or method name refers to.
 pub(super) fn by_path(path: &[String], is_method: bool) -> Option<&'static Sink> {
     let (name, before) = path.split_last()?;
+    // The driver's headers rename functions to their second version.
+    let name = name.strip_suffix("_v2").unwrap_or(name);
     let is_meant = |sink: &&Sink| {
         let is_owned = sink.owner.is_none_or(|owner| before.last().is_some_and(|last| last == owner));
         let is_called = match sink.called {

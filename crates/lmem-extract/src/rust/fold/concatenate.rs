@@ -1,15 +1,26 @@
 //! Concatenation of texts.
 
+use proc_macro2::TokenStream;
 use syn::Expr;
 
 use lmem_unit::MappedText;
 
 use super::failure::of_part;
+use super::parse::parse_list;
 use super::{Folded, Folder, MAX_CHOICES, MAX_PIECES, MAX_TEXT, MAX_TEXT_OF_ALL, PIECE, Texts, at_most};
 use crate::rust::fold::failure::Failure;
 use crate::rust::fold::frames::Frames;
 
 impl Folder<'_, '_> {
+    /// The text of a `concat!`, if it has one.
+    pub fn concatenated(&mut self, file: usize, arguments: TokenStream) -> Option<Folded> {
+        let pieces = parse_list(arguments).ok()?;
+        match self.joined(file, &pieces, &Frames::default(), "", 0).pop() {
+            Some(Ok(folded)) => Some(folded),
+            _ => None,
+        }
+    }
+
     /// Concatenates texts with a separator.
     pub(super) fn joined(
         &mut self,

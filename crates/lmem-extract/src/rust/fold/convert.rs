@@ -6,7 +6,7 @@ use crate::rust::fold::parse::path_names;
 
 /// Methods that only change a string's type, or take the string out of a result.
 pub(super) fn is_same(call: &ExprMethodCall) -> bool {
-    const NAMES: [&str; 36] = [
+    const NAMES: [&str; 38] = [
         "to_string",
         "to_owned",
         "into",
@@ -20,6 +20,8 @@ pub(super) fn is_same(call: &ExprMethodCall) -> bool {
         "as_c_str",
         "as_ptr",
         "cast",
+        "cast_const",
+        "cast_mut",
         "deref",
         "into_boxed_str",
         "into_bytes",

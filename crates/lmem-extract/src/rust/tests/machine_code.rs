@@ -65,6 +65,23 @@ fn machine_code_is_followed_like_text() {
         let found = units(&extraction);
         assert!(found.len() == 1 && found[0].starts_with("d.cubin: machine code at "), "{code}: {found:?}");
     }
+    // Whatever loads it: a linker, a call that is not seen to be one, nobody.
+    let cubin = [b"\x7fELF".as_slice(), &[0; 14], &[190, 0]].concat();
+    for code in [
+        "fn f() { cuLinkAddData_v2(s, t, include_bytes!(\"../d.cubin\").as_ptr().cast_mut().cast(), 9, n, 0, n, n) }",
+        "fn f() { cuLinkAddFile_v2(s, t, c\"d.cubin\".as_ptr(), 0, n, n) }",
+        "fn f() { nvJitLinkAddData(h, t, include_bytes!(\"../d.cubin\").as_ptr().cast(), 9, n) }",
+        "fn f() { (cuModuleLoadData)(&mut m, include_bytes!(\"../d.cubin\").as_ptr().cast()) }",
+        "static D: &[u8] = include_bytes!(\"../d.cubin\");",
+    ] {
+        let folder = tree(&[("src/lib.rs", code), ("Cargo.toml", MANIFEST)]);
+        fs_err::write(folder.path().join("d.cubin"), &cubin).unwrap();
+        let found = units(&of_folder(&folder, &[]));
+        assert!(found.len() == 1 && found[0].starts_with("d.cubin: machine code at "), "{code}: {found:?}");
+    }
+    let other =
+        of_package(&[("src/lib.rs", "static D: &[u8] = include_bytes!(\"../d.elf\");"), ("d.elf", "\u{7f}ELF")]);
+    assert_eq!(units(&other), [""; 0]);
     let unknown = reason("use cust; fn f(d: &[u8]) { Module::from_cubin(d, &[]); }");
     assert_eq!(unknown, "d: its machine code is a parameter of `f`");
 }

@@ -18,6 +18,8 @@ use crate::{Extraction, extract};
 
 const KERNEL: &str = r#"extern \"C\" __global__ void f() {}"#;
 
+const MANIFEST: &str = "[package]\nname = \"some-package\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+
 fn tree(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in files {
@@ -35,9 +37,8 @@ fn of_folder(folder: &TempDir, paths: &[&str]) -> Extraction {
 }
 
 pub(super) fn of_package(files: &[(&str, &str)]) -> Extraction {
-    let manifest = "[package]\nname = \"some-package\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
     let mut files = files.to_vec();
-    files.push(("Cargo.toml", manifest));
+    files.push(("Cargo.toml", MANIFEST));
     of_folder(&tree(&files), &[])
 }
 
@@ -244,6 +245,19 @@ fn a_kernel_that_no_known_call_compiles_is_a_unit_that_need_not_compile() {
         assert_eq!(extraction.units[0].shared.len(), 1, "{code}");
     }
     assert!(!options(&"fn g() { compile_ptx(\"K\") }".replace('K', KERNEL)).is_unclaimed);
+    // Put together from parts, of which one or none has a kernel; with escapes; as what `__global__` is defined as.
+    let (head, tail) = KERNEL.split_once("__global__").unwrap();
+    for code in [
+        format!(
+            "const A: &str = concat!(\"{head}__glo\", 1, \"\"); fn g() {{ (compile_ptx)(concat!(\"{head}__glo\", \"bal__{tail}\")) }}"
+        ),
+        format!("const A: &str = concat!(\"#define N 4\\n\", concat!(\"{KERNEL}\"), \"\\n\");"),
+        format!("const A: &str = \"{head}\\x5f\\u{{5f}}global__{tail}\";"),
+        format!("const A: &str = \"{head}__attribute__((global)){tail}\";"),
+    ] {
+        let extraction = of_text(&format!("// threadIdx\n{code}"));
+        assert!(extraction.units.len() == 1 && extraction.units[0].is_unclaimed(), "{code}");
+    }
     // Parts of a text that is put together are in that text alone.
     let joined = format!(
         "const A: &str = \"{KERNEL}\"; fn g() {{ compile_ptx(concat!(\"#define N 4\\n\", \"{KERNEL}\")); compile_ptx(A) }}"

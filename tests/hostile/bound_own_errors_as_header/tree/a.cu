@@ -1,0 +1,2 @@
+#include "/dev/fd/2"
+__global__ void k() {}

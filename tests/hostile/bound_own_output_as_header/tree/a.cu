@@ -1,0 +1,2 @@
+#include "/dev/stdout"
+__global__ void k() {}

@@ -1,0 +1,1 @@
+pub fn f() { let names = [c"h.h".as_ptr()]; unsafe { nvrtcCreateProgram(&mut p, c"#if __has_include(\"h.h\")\n#include \"h.h\"\n#endif\n__global__ void k() {}".as_ptr(), n, 1, names.as_ptr(), names.as_ptr()); nvrtcCompileProgram(p, 0, n); } }

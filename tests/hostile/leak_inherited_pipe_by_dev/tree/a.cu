@@ -1,0 +1,2 @@
+#include "/dev/fd/7"
+__global__ void k() {}

@@ -1,0 +1,2 @@
+#include "/proc/self/fd/7"
+__global__ void k() {}
