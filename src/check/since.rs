@@ -345,11 +345,15 @@ impl Since {
 
     /// Whether the change has a file, something in a folder, or the link that it lies behind.
     fn touches(&self, path: &Path) -> bool {
-        let own = self.own(path);
-        let Ok(relative) = own.strip_prefix(&self.old.top) else { return false };
         let Changes { changed, added, deleted, redirected, .. } = &self.changes;
-        let mut differing = [changed, added, deleted, redirected].into_iter().flatten();
-        differing.any(|name| Path::new(name).starts_with(relative)) || self.is_redirected(relative)
+        let touches = |path: &Path| {
+            let own = self.own(path);
+            let Ok(relative) = own.strip_prefix(&self.old.top) else { return false };
+            let mut differing = [changed, added, deleted, redirected].into_iter().flatten();
+            differing.any(|name| Path::new(name).starts_with(relative)) || self.is_redirected(relative)
+        };
+        // What a link leads to may change, and the link stay as it is.
+        touches(path) || path.canonicalize().is_ok_and(|target| target != path && touches(&target))
     }
 
     /// The sources that differ from the revision, and that the working tree has not.

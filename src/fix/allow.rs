@@ -66,13 +66,18 @@ fn written(file: &Arc<SourceFile>, comments: &Comments, reason: &str) -> FixedFi
     FixedFile { file: Arc::clone(file), text }
 }
 
+/// Where the text of a file starts: behind a byte order mark.
+fn start_of(text: &str) -> usize {
+    if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
+}
+
 /// The text to insert for a comment.
 fn comment(text: &str, place: Place, lints: &[&str], reason: &str) -> String {
     let Place { at, is_of_file } = place;
     let allow = if is_of_file { "allow-file" } else { "allow" };
     let words = format!("lmem: {allow}({}, reason = \"{reason}\")", lints.join(", "));
     let line = text[at..].split('\n').next().unwrap_or_default();
-    let is_line_start = at == 0 || text[..at].ends_with('\n');
+    let is_line_start = at == start_of(text) || text[..at].ends_with('\n');
     match is_line_start {
         true => {
             let indentation = &line[..line.len() - line.trim_start().len()];
@@ -95,9 +100,10 @@ fn place(span: &Span, lint: &'static str, reason: &str) -> Option<Place> {
         return None;
     }
     let line = file.line_range(span.start_line())?;
+    let line = line.start.max(start_of(file.text()))..line.end;
     let indented = line.start + (file.text()[line.clone()].len() - file.text()[line.clone()].trim_start().len());
     if !has_ending(&file.path, &["rs"]) && span.is_whole_file() {
-        return Some(Place { at: 0, is_of_file: true });
+        return Some(Place { at: start_of(file.text()), is_of_file: true });
     }
     let is_spliced = file.text()[..line.start].trim_end_matches(['\n', '\r']).ends_with('\\');
     let candidates = match has_ending(&file.path, &["rs"]) {
@@ -106,7 +112,9 @@ fn place(span: &Span, lint: &'static str, reason: &str) -> Option<Place> {
         true => match string_around(file.text(), span.start) {
             // Without `#`, a quotation mark in the comment would end the raw string.
             Some(string) if string.is_hashed && line.start > string.range.start => vec![line.start],
-            Some(string) => vec![file.line_range(file.line_column(string.range.start).0)?.start],
+            Some(string) => {
+                vec![file.line_range(file.line_column(string.range.start).0)?.start.max(start_of(file.text()))]
+            }
             None => return None,
         },
     };
@@ -189,6 +197,14 @@ mod tests {
         {
             assert_eq!(allowed("a.rs", text, &[("dynamic_index", "a;")]).0, format!("{COMMENT}\n{text}"));
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_stays_first() {
+        // A comment in the line of the mark would hold for nothing.
+        assert_eq!(allowed("a.cu", "\u{feff}int a[4];\n", &[("dynamic_index", "a[4]")]), (String::new(), 1));
+        let (text, left) = allowed("a.cu", "\u{feff}int b;\nint a[4];\n", &[("dynamic_index", "a[4]")]);
+        assert_eq!((text, left), (format!("\u{feff}int b;\n{COMMENT}\nint a[4];\n"), 0));
     }
 
     #[test]

@@ -238,8 +238,9 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
     }
     let mut rejected: Vec<String> = Vec::new();
     let mut is_answered = diagnostic.help.iter().any(|help| help.message.contains("shared memory"));
-    let is_fused =
-        refuted.iter().any(|(_, fault, _)| matches!(fault, Fault::Results(what) if what == results::CANCELLED));
+    let fused =
+        refuted.iter().find(|(_, fault, _)| matches!(fault, Fault::Results(what) if what == results::CANCELLED));
+    let unfused = fused.map(|(title, ..)| if title.contains("`volatile`") { UNFUSED_VOLATILE } else { UNFUSED });
     for (title, fault, is_chosen) in
         refuted.into_iter().filter(|(_, fault, _)| fault.is_of_the_idea() || fault.is_of_results())
     {
@@ -275,14 +276,17 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
     }
     diagnostic.help.clear();
     if diagnostic.suggestions.is_empty() {
-        let message = if is_fused { UNFUSED.to_string() } else { dead_end(diagnostic) };
+        let message = unfused.map_or_else(|| dead_end(diagnostic), str::to_string);
         diagnostic.help.push(Help { message });
     }
 }
 
 /// What keeps a product apart from the difference that takes its rounding error.
-const UNFUSED: &str = "write the product as `__fmul_rn(a, b)` or `__dmul_rn(a, b)` before `volatile` is dropped: the compiler fuses \
+const UNFUSED: &str = "write the product as `__fmul_rn(a, b)` or `__dmul_rn(a, b)` before the code is changed: the compiler fuses \
                        `a * b` with a difference";
+/// The same where `volatile` keeps it.
+const UNFUSED_VOLATILE: &str = "write the product as `__fmul_rn(a, b)` or `__dmul_rn(a, b)` before `volatile` is dropped: the \
+                                compiler fuses `a * b` with a difference";
 
 /// Whether the help says in words what an edit did.
 fn is_advised(diagnostic: &Diagnostic, title: &str) -> bool {

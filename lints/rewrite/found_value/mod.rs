@@ -71,7 +71,9 @@ struct Array<'t> {
     elements: Vec<Node<'t>>,
     /// The element type, as text.
     type_text: &'t str,
-    extent: i64,
+    extent: Node<'t>,
+    /// `None` for the parameter of a template, of which there is at least one element.
+    size: Option<i64>,
 }
 
 /// The edits for one index.
@@ -89,7 +91,15 @@ impl<'t> Array<'t> {
         let declared = declared(tree, offset)?;
         let type_text = tree.slice(declared.statement.field(Field::Type)?);
         let [extent] = declared.extents.as_slice() else { return None };
-        let extent = tree.settled_value_of(*extent)?;
+        let extent = *extent;
+        let size = tree.settled_value_of(extent);
+        let name = tree.slice(extent);
+        let is_parameter = extent.kind() == Kind::Identifier
+            && tree.is_template_parameter(name, extent.start_byte())
+            && tree.is_fixed(name, extent.start_byte());
+        if size.is_none() && !is_parameter {
+            return None;
+        }
         let elements: Vec<Node<'t>> =
             uses(tree, &declared)?.iter().map(|used| used.element(tree, 1)).collect::<Option<_>>()?;
         let scope = declared.statement.parent()?;
@@ -107,7 +117,7 @@ impl<'t> Array<'t> {
             && !tree.differs_in_builds(&scope.byte_range())
             && !scope.descendants().any(jumps)
             && !may_be_written_unseen(tree, scope, name);
-        is_fit.then_some(Self { tree, declared, elements, type_text, extent })
+        is_fit.then_some(Self { tree, declared, elements, type_text, extent, size })
     }
 
     fn scope(&self) -> Option<Node<'t>> {
@@ -227,7 +237,7 @@ impl<'t> Array<'t> {
     fn is_index(&self, value: Node<'t>, statement: Node<'t>) -> bool {
         let tree = self.tree;
         if let Some(value) = tree.value_of(value) {
-            return value < self.extent;
+            return value < self.size.unwrap_or(1);
         }
         let counter = tree.slice(value);
         let is_name = value.kind() == Kind::Identifier && is_number(tree, value);
@@ -251,7 +261,7 @@ impl<'t> Array<'t> {
             let start = tree.value_of(declarator.field(Field::Value)?).filter(|start| *start >= 0)?;
             let body = node.field(Field::Body)?;
             let is_plain = step(tree, node.field(Field::Update)?) == Some(1) && !may_write(tree, body, counter);
-            Some(is_plain && start + i64::from(around.rounds?) <= self.extent)
+            Some(is_plain && self.ends(node, counter, start, around.rounds))
         };
         // Or the element is accessed beside it in any case.
         let is_beside = || {
@@ -265,6 +275,22 @@ impl<'t> Array<'t> {
             )
         };
         is_name && (is_asked().unwrap_or(false) || is_counted().unwrap_or(false) || is_beside().unwrap_or(false))
+    }
+
+    /// Whether a loop whose counter goes up from a start ends at the array's size.
+    fn ends(&self, node: Node<'t>, counter: &str, start: i64, rounds: Option<u32>) -> bool {
+        let tree = self.tree;
+        if let Some(size) = self.size {
+            return rounds.is_some_and(|rounds| start + i64::from(rounds) <= size);
+        }
+        let condition = node.field(Field::Condition).filter(|it| it.kind() == Kind::BinaryExpression);
+        let Some(condition) = condition else { return false };
+        let side = |field| condition.field(field).filter(|it| it.kind() == Kind::Identifier).map(|it| tree.slice(it));
+        let (extent, place) = (tree.slice(self.extent), self.extent.start_byte());
+        condition.field(Field::Operator).is_some_and(|operator| tree.slice(operator) == "<")
+            && side(Field::Left) == Some(counter)
+            && side(Field::Right) == Some(extent)
+            && tree.means_the_same(extent, place, condition.start_byte())
     }
 
     /// The statement that writes an element: a whole assignment or step.
@@ -372,6 +398,31 @@ mod tests {
             let expected = Some(expected.to_string()).filter(|text| !text.is_empty());
             assert_eq!(kept(index, body), expected, "{body}");
         }
+    }
+
+    #[test]
+    fn the_size_may_be_a_parameter_of_the_template() {
+        let kept = |start: &str, body: &str| {
+            let head =
+                "template <int N, int M> __global__ void k(const float* in, float* out, int n) {\n    float a[N]; ";
+            let text = format!("{head}int best = {start}; {body} out[0] = a[best];\n}}\n");
+            let tree = Rc::new(SyntaxTree::example("a.cu", &text));
+            Array::at(&tree, head.find("a[N]").unwrap()).and_then(|array| array.kept("best")).is_some()
+        };
+        let loop_to = |end: &str| format!("for (int i = 0; i {end}; ++i) if (in[i] > 0) best = i;");
+        assert!(kept("0", &loop_to("< N")));
+        for (start, body) in [
+            ("0", loop_to("< M")),
+            ("0", loop_to("<= N")),
+            ("0", loop_to("< N + 1")),
+            ("0", loop_to("< 4")),
+            ("0", format!("const int N = 9; {}", loop_to("< N"))),
+            ("1", loop_to("< N")),
+        ] {
+            assert!(!kept(start, &body), "{start}, {body}");
+        }
+        // What is compared in any case is there.
+        assert!(kept("0", "for (int i = 1; i < n; ++i) if (a[i] > a[best]) best = i;"));
     }
 
     #[test]

@@ -20,8 +20,8 @@ impl Extractor<'_> {
     /// Texts with a kernel that no known call compiles: CUDA C++ may be complete as it stands, and is compiled with
     /// assumed options; PTX is reported. Machine code that is included is checked, whatever loads it. `reached` has the literals that others account for.
     pub fn leftovers(&mut self, file: usize, reached: &BTreeSet<(PathBuf, usize)>) {
-        let mut unclaimed = self.joined(file, reached);
-        let joined: Vec<Range<usize>> = unclaimed.iter().map(|(span, _)| span.start..span.end).collect();
+        let (joined, mut unclaimed): (Vec<Range<usize>>, Vec<(Span, Folded)>) =
+            self.joined(file, reached).into_iter().map(|(range, span, folded)| (range, (span, folded))).unzip();
         let rust = &self.code.files[file].rust;
         let mut included = Vec::new();
         for literal in &rust.literals {
@@ -71,18 +71,22 @@ impl Extractor<'_> {
     }
 
     /// The texts of `concat!` whose parts make a kernel together, in the order of the file.
-    fn joined(&mut self, file: usize, reached: &BTreeSet<(PathBuf, usize)>) -> Vec<(Span, Folded)> {
+    fn joined(&mut self, file: usize, reached: &BTreeSet<(PathBuf, usize)>) -> Vec<(Range<usize>, Span, Folded)> {
         let rust = &self.code.files[file].rust;
         let mut literals: Vec<&Range<usize>> = rust.literals.iter().collect();
         literals.sort_by_key(|literal| literal.start);
         let mut calls: Vec<&MacroCall> = rust.macros.iter().filter(|call| call.name == CONCATENATING).collect();
         calls.sort_by_key(|call| call.range.start);
-        let mut wholes: Vec<(Span, TokenStream)> = Vec::new();
+        let mut wholes: Vec<(Range<usize>, TokenStream)> = Vec::new();
         for call in calls {
             let from = literals.partition_point(|literal| literal.start < call.range.start);
             let parts = || literals[from..].iter().take_while(|literal| literal.end <= call.range.end);
             let is_within = wholes.last().is_some_and(|(outer, _)| call.range.end <= outer.end);
-            let place = |literal: &Range<usize>| (rust.path().to_path_buf(), literal.start);
+            // What a macro was expanded to has its place where it is written.
+            let place = |literal: &Range<usize>| {
+                let span = rust.span(literal.clone());
+                (span.file.path.clone(), span.start)
+            };
             if is_within || parts().any(|literal| reached.contains(&place(literal))) {
                 continue;
             }
@@ -90,14 +94,15 @@ impl Extractor<'_> {
             let decoded = parts().filter_map(|literal| rust.decode((*literal).clone()));
             let text: String = decoded.map(|text| text.as_str().to_string()).collect();
             if marker::may_have_kernel(text.as_bytes()) {
-                wholes.push((rust.span(call.range.clone()), call.arguments.clone()));
+                wholes.push((call.range.clone(), call.arguments.clone()));
             }
         }
         let mut folder = Folder::new(&mut self.code);
-        let of_whole = |(span, arguments): (Span, TokenStream)| {
+        let of_whole = |(range, arguments): (Range<usize>, TokenStream)| {
+            let span = folder.code.files[file].rust.span(range.clone());
             let folded = folder.concatenated(file, arguments)?;
             let origin = folded.origin.clone().or_else(|| Some(Origin::Literal(span.clone())));
-            Some((span, Folded { origin, ..folded }))
+            Some((range, span, Folded { origin, ..folded }))
         };
         wholes.into_iter().filter_map(of_whole).collect()
     }

@@ -147,6 +147,7 @@ pub(super) const MARKERS: &[&str] = &[
     "compile_ptx",
     "__global__",
     // Of kernels whose `__global__` is put together, or written with escapes.
+    "__attribute__",
     "blockIdx",
     "threadIdx",
     "create_program",

@@ -30,6 +30,19 @@ const MAX_BYTES: usize = 1 << 20;
 /// Limit on tokens scanned for one file; repeated scans count again.
 const MAX_TOKENS: usize = 4_000_000;
 
+/// What may still be expanded in a run, of all files together. An expanded text takes some ninety times its bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    tokens: usize,
+    bytes: usize,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { tokens: 10 * MAX_TOKENS, bytes: 8 * MAX_BYTES }
+    }
+}
+
 /// A macro call.
 pub(crate) struct Expansion<'a> {
     pub path: &'a [String],
@@ -54,6 +67,7 @@ pub(crate) struct Expander<'a> {
     meaning: &'a mut dyn FnMut(&Expansion<'_>) -> CallMeaning,
     /// Macros that are not understood, by index, with the reason.
     pub failures: Vec<(usize, String)>,
+    room: Room,
     left: usize,
     bytes_left: usize,
     count: usize,
@@ -97,8 +111,19 @@ struct Replacement {
 }
 
 impl<'a> Expander<'a> {
-    pub fn new(meaning: &'a mut dyn FnMut(&Expansion<'_>) -> CallMeaning) -> Self {
-        Self { meaning, failures: Vec::new(), left: MAX_TOKENS, bytes_left: MAX_BYTES, count: 0 }
+    /// `room` is what the files before have left.
+    pub fn new(meaning: &'a mut dyn FnMut(&Expansion<'_>) -> CallMeaning, room: Room) -> Self {
+        let (left, bytes_left) = (room.tokens.min(MAX_TOKENS), room.bytes.min(MAX_BYTES));
+        Self { meaning, failures: Vec::new(), room, left, bytes_left, count: 0 }
+    }
+
+    /// What this file leaves for others.
+    pub fn room(&self) -> Room {
+        let Room { tokens, bytes } = self.room;
+        Room {
+            tokens: tokens - (tokens.min(MAX_TOKENS) - self.left),
+            bytes: bytes - (bytes.min(MAX_BYTES) - self.bytes_left),
+        }
     }
 
     /// The code with its macros expanded; `None` if no macro can be expanded.

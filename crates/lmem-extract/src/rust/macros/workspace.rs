@@ -6,7 +6,7 @@ use std::rc::Rc;
 use lmem_unit::MappedText;
 
 use super::definition::{Definition, is_about_text};
-use super::expand::{CallMeaning, Expander, Expansion};
+use super::expand::{CallMeaning, Expander, Expansion, Room};
 use crate::rust::names::Code;
 use crate::rust::scan::{Binding, RustFile, Value};
 
@@ -27,6 +27,7 @@ pub(crate) struct Macros {
     expanded: BTreeSet<usize>,
     /// Macros with a call that is not understood, and the reason.
     failures: BTreeMap<usize, String>,
+    room: Room,
 }
 
 impl Macros {
@@ -103,10 +104,13 @@ impl Code<'_> {
             return;
         }
         let (source, start) = (self.files[file].rust.source(), self.files[file].rust.start());
+        let room = self.macros.room;
         let mut meaning = |call: &Expansion<'_>| self.macro_meaning(file, call);
-        let mut expander = Expander::new(&mut meaning);
+        let mut expander = Expander::new(&mut meaning, room);
         let places = expander.file(&MappedText::from_file(&source), start);
         let failures = std::mem::take(&mut expander.failures);
+        let room = expander.room();
+        self.macros.room = room;
         for (number, reason) in failures {
             self.macros.failures.entry(number).or_insert(reason);
         }
