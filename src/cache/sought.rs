@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use cuda_syntax::identifiers::{identifiers, occurrences};
-use lmem_base::places;
+use lmem_base::places::{self, repository_of};
 use lmem_base::source::normalize;
 use lmem_unit::{TranslationUnit, UnitCode};
 use walkdir::{DirEntry, WalkDir};
@@ -114,6 +114,7 @@ impl Sought {
         let named = include_folders(&unit.base, &arguments);
         // `link/..` is the folder around what the link leads to, which may change.
         let crossing: Vec<&PathBuf> = named.iter().filter(|folder| crosses(folder)).collect();
+        let leaves = named.iter().any(|folder| folder.starts_with(root) && !normalize(folder).starts_with(root));
         let mut folders: Vec<PathBuf> = named.iter().map(|folder| normalize(folder)).collect();
         // A workspace may lie below `/usr/src`, and a toolkit in a workspace.
         let is_system = |path: &Path| {
@@ -176,7 +177,20 @@ impl Sought {
             by_text.extend(all_below(beside.filter(|folder| folder.starts_with(root)))?);
         }
         by_headers.retain(|path| !by_text.contains(path));
-        let is_placed = texts.iter().any(|(_, names)| names.has_own_path);
+        // A revision that names a file of the user's tree by its whole path is refused where both differ, which no entry knows.
+        let all_names = || texts.iter().flat_map(|(_, names)| names.quoted.iter().chain(&names.angled));
+        if all_names()
+            .map(|name| normalize(Path::new(name)))
+            .any(|path| is_of_other_tree(&path, root) && !is_system(&path))
+        {
+            return None;
+        }
+        let from = || texts.iter().map(|(beside, _)| beside).chain(&folders);
+        let is_bound = |name: &String| from().any(|folder| is_bound_to(root, folder, Path::new(name)));
+        let is_placed = leaves
+            || texts
+                .iter()
+                .any(|(_, names)| names.has_own_path || names.quoted.iter().chain(&names.angled).any(is_bound));
         folders.retain(|folder| folder.starts_with(root));
         let (by_text, by_headers) = (by_text.into_iter().collect(), by_headers.into_iter().collect());
         Some(Self { by_text, by_headers, folders, is_placed })
@@ -185,6 +199,19 @@ impl Sought {
     /// All paths.
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.by_text.iter().chain(&self.by_headers)
+    }
+}
+
+/// Whether a whole path leads into another repository than the workspace's.
+fn is_of_other_tree(path: &Path, root: &Path) -> bool {
+    path.is_absolute() && !path.starts_with(root) && path.parent().is_some_and(|folder| repository_of(folder).is_some())
+}
+
+/// Whether what a name leads to from a folder depends on where the workspace lies: `../name/a.h`, or its whole path.
+fn is_bound_to(root: &Path, folder: &Path, name: &Path) -> bool {
+    match name.is_absolute() {
+        true => normalize(name).starts_with(root),
+        false => folder.starts_with(root) && !normalize(&folder.join(name)).starts_with(root),
     }
 }
 

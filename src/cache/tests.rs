@@ -265,6 +265,24 @@ fn a_text_that_asks_for_its_own_path_holds_for_one_place() {
     }
 }
 
+/// A revision's files lie in another folder: what lies beside that is not what lies beside the user's.
+#[test]
+fn a_name_that_leads_out_of_the_workspace_holds_for_one_place() {
+    for (text, argument, holds) in [
+        ("#if __has_include(\"../beside/k.h\")\n#endif\n", "-DA", false),
+        ("#if __has_include(\"WHOLE/k.h\")\n#endif\n", "-DA", false),
+        ("#if __has_include(<k.h>)\n#endif\n", "-I../beside", false),
+        ("#if __has_include(\"one/../k.h\")\n#endif\n", "-Ione/..", true),
+        ("#if __has_include(\"/usr/none/k.h\")\n#endif\n", "-I/usr/none", true),
+    ] {
+        let (old, new) = (workspace(), workspace());
+        let text = text.replace("WHOLE", &old.folder.path().to_string_lossy());
+        old.put_of(&old.unit(&text, &[argument]), &old.artifacts());
+        let moved = Cache::new(old.folder.path().join("cache"), new.folder.path());
+        assert_eq!((moved.get(&key()).is_some(), old.cache().get(&key()).is_some()), (holds, true), "{text}");
+    }
+}
+
 #[test]
 fn damage_of_any_kind_is_a_miss() {
     let workspace = workspace();

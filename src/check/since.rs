@@ -12,6 +12,7 @@ use lmem_base::comparison::{KernelComparison, Version};
 use lmem_base::diagnostic::{Code, Diagnostic, Help, Report, Severity, SinceTally};
 use lmem_base::gpu::Arch;
 use lmem_base::source::{has_ending, normalize};
+use lmem_base::way;
 use lmem_base::words::plural;
 use lmem_project::discover::{DiscoverError, NotChecked, Unchecked, Workspace};
 use lmem_unit::Unresolved;
@@ -352,8 +353,8 @@ impl Since {
             let mut differing = [changed, added, deleted, redirected].into_iter().flatten();
             differing.any(|name| Path::new(name).starts_with(relative)) || self.is_redirected(relative)
         };
-        // What a link leads to may change, and the link stay as it is.
-        touches(path) || path.canonicalize().is_ok_and(|target| target != path && touches(&target))
+        // What a link leads to may change, and a link behind it, and the link stay as it is.
+        touches(path) || way::places_on(path).iter().any(|place| place != path && touches(place))
     }
 
     /// The sources that differ from the revision, and that the working tree has not.

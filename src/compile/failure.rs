@@ -38,7 +38,7 @@ pub enum CompileError {
     Memory { program: String, mib: u64, option: &'static str, limited: &'static str },
     #[error("`{}` leads out of what may be read: name its folder with `--allow-read` if that is meant", .0.display())]
     Outside(PathBuf),
-    #[error("`{}` was read, and not the version of it that is compared: name it by a relative path", .0.display())]
+    #[error("`{}` was asked for, and not the version of it that is compared: name it by a relative path", .0.display())]
     OtherVersion(PathBuf),
     #[error("`{}` is neither a file nor a folder", .0.display())]
     Special(PathBuf),

@@ -15,6 +15,7 @@ use lmem_unit::{Artifacts, Dependency, TranslationUnit, UnitCode};
 
 use super::failure::{CompileError, Failure};
 use super::given::given;
+use super::include_lines;
 use super::rescue::HeaderIndex;
 use super::run::{UnitRun, named_paths};
 use super::steps::Steps;
@@ -119,6 +120,7 @@ impl Compiler<'_> {
             UnitCode::Machine(code) => given(unit, code),
         };
         let artifacts = artifacts?;
+        self.refuse_names_of_others(unit, &artifacts.dependencies)?;
         let dependencies = artifacts.dependencies.iter().map(|path| self.of_version(path)).collect::<Result<_, _>>()?;
         Ok(Artifacts { dependencies, ..artifacts })
     }
@@ -136,6 +138,34 @@ impl Compiler<'_> {
         match text(&own).is_some_and(|read| Some(read) == text(&here)) {
             true => Ok(here),
             false => Err(CompileError::OtherVersion(own)),
+        }
+    }
+
+    /// Refuses texts of a version that name a file of the user's tree by its whole path where one of both has it: whether
+    /// it is there was asked of the wrong one.
+    fn refuse_names_of_others(&self, unit: &TranslationUnit, read: &[PathBuf]) -> Result<(), CompileError> {
+        let Some((top, tree)) = self.version else { return Ok(()) };
+        let own = match &unit.code {
+            UnitCode::CudaFile { file, .. } => file.text(),
+            UnitCode::CudaText { text, .. } => text.as_str(),
+            UnitCode::Ptx { .. } | UnitCode::Machine(_) => return Ok(()),
+        };
+        let other = |text: &str| {
+            let lines = text.lines().filter(|line| include_lines::may_name_files(line));
+            let mut names = lines.flat_map(|line| include_lines::quoted(line).chain(include_lines::angled(line)));
+            names.find_map(|name| {
+                let named = normalize(Path::new(name));
+                let below = named.strip_prefix(top).ok().filter(|_| !named.starts_with(tree))?;
+                (named.exists() != tree.join(below).exists()).then_some(named)
+            })
+        };
+        let headers = read.iter().map(|path| normalize(path)).filter(|path| path.starts_with(tree));
+        let texts = headers.filter_map(|path| places::read(&path, MAX_VERSION_BYTES).ok());
+        let in_headers =
+            || texts.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).find_map(|text| other(&text));
+        match other(own).or_else(in_headers) {
+            Some(path) => Err(CompileError::OtherVersion(path)),
+            None => Ok(()),
         }
     }
 

@@ -22,6 +22,9 @@ use super::{GitError, LINK, Repository, SUBMODULE, TreeEntry};
 /// Subfolder of the cache.
 const FOLDER: &str = "trees";
 
+/// Stands for the root of the file system, next to the list.
+const ROOT: &str = "root";
+
 /// The list of a tree's files, stored next to it. Missing while the files are being written.
 const LIST: &str = "files.json";
 
@@ -70,17 +73,28 @@ impl Checkout {
         name: &str,
         cache_root: &Path,
     ) -> Result<Self, GitError> {
-        let top = blake3::hash(repository.top.to_string_lossy().as_bytes()).to_hex();
-        let place = folder(cache_root).join(&top.as_str()[..16]).join(name);
+        let place = folder(cache_root).join(place_name(&repository.top)).join(name);
         let failed = |error: io::Error| GitError::Tree { what: name.to_string(), message: error.to_string() };
         let lock = lock(&place, repository).map_err(failed)?;
         if repository.cancel.load(Ordering::Relaxed) {
             return Err(GitError::Interrupted);
         }
-        let tree = place.join("tree");
+        let tree = counterpart(&place, &repository.top);
         update(repository, files, &place, &tree, &failed)?;
         Ok(Self { tree, _lock: lock })
     }
+}
+
+/// The folder of a repository's trees.
+fn place_name(top: &Path) -> String {
+    let hash = blake3::hash(top.to_string_lossy().as_bytes()).to_hex();
+    hash.as_str()[..16].to_string()
+}
+
+/// Where a tree lies: below as many folders of the same names as the repository does, so that `../name/a.h` leads back into it, too.
+fn counterpart(place: &Path, top: &Path) -> PathBuf {
+    let names = top.components().filter(|component| matches!(component, Component::Normal(_)));
+    names.fold(place.join(ROOT), |folder, name| folder.join(name))
 }
 
 /// Waits until no other run uses the tree.
@@ -107,9 +121,9 @@ fn update(
     let list = place.join(LIST);
     let wanted: BTreeMap<&str, &TreeEntry> =
         files.iter().filter(|entry| is_safe(&entry.path)).map(|entry| (entry.path.as_str(), entry)).collect();
-    let known = known(&list);
+    let known = known(&list).filter(|_| tree.is_dir());
     if known.is_none() {
-        remove(tree).map_err(failed)?;
+        remove(&place.join(ROOT)).map_err(failed)?;
     }
     let known = known.unwrap_or_default();
     let mark = |entry: &TreeEntry| format!("{} {}", entry.mode, entry.id);
@@ -157,7 +171,7 @@ fn update(
         fs_err::create_dir_all(path.parent().unwrap_or(tree)).map_err(failed)?;
         remove(&path).map_err(failed)?;
         match entry.mode == LINK {
-            true => write_link(tree, &path, bytes, &repository.top.join(&entry.path)).map_err(failed),
+            true => write_link(Places { tree, top: &repository.top, place }, &path, bytes).map_err(failed),
             false => fs_err::write(&path, bytes).map_err(failed),
         }
     })?;
@@ -221,17 +235,31 @@ pub(super) fn has_link_above(tree: &Path, path: &Path) -> bool {
     path.ancestors().skip(1).take_while(|folder| *folder != tree).any(Path::is_symlink)
 }
 
+/// Where a link is written.
+#[derive(Clone, Copy)]
+struct Places<'a> {
+    tree: &'a Path,
+    /// The top of the user's repository.
+    top: &'a Path,
+    place: &'a Path,
+}
+
 /// Writes a symbolic link. One that leads out of the tree would have another target than in the repository, or none: it leads
-/// out of the tree to something of that kind, so that it is told of like any such link.
-fn write_link(tree: &Path, path: &Path, target: &[u8], origin: &Path) -> io::Result<()> {
+/// out of the tree to something of that kind, so that it is told of like any such link. What leads into the repository by its whole path
+/// leads into the tree.
+fn write_link(Places { tree, top, place }: Places<'_>, path: &Path, target: &[u8]) -> io::Result<()> {
     let target = Path::new(OsStr::from_bytes(target));
+    let own = path.strip_prefix(tree).map_or_else(|_| top.to_path_buf(), |name| top.join(name));
+    let own = own.with_file_name("").join(target);
     let lands = normalize(&path.parent().unwrap_or(tree).join(target));
     if target.is_relative() && lands.starts_with(tree) {
         return fs_err::os::unix::fs::symlink(target, path);
     }
-    let elsewhere = tree.with_file_name(ELSEWHERE);
+    if let Ok(name) = normalize(target).strip_prefix(top) {
+        return fs_err::os::unix::fs::symlink(tree.join(name), path);
+    }
+    let elsewhere = place.join(ELSEWHERE);
     fs_err::create_dir_all(&elsewhere)?;
-    let own = origin.with_file_name("").join(target);
     let stand_in = match std::fs::metadata(&own) {
         Ok(metadata) if metadata.is_dir() => {
             let has_source = has_source(&own);
@@ -268,8 +296,8 @@ mod tests {
 
     #[test]
     fn a_tree_follows_the_index() {
-        let folder = tempfile::tempdir().unwrap();
-        let (top, cache) = (folder.path().join("top"), folder.path().join("cache"));
+        let temporary = tempfile::tempdir().unwrap();
+        let (top, cache) = (temporary.path().join("top"), temporary.path().join("cache"));
         fs_err::create_dir_all(top.join("k")).unwrap();
         let git = |arguments: &[&str]| {
             let output = Command::new("git").arg("-C").arg(&top).args(arguments).output().unwrap();
@@ -290,12 +318,17 @@ mod tests {
         link("/etc/passwd", "k/absolute");
         link("/etc", "k/folder");
         link("/none/such", "k/nowhere");
+        link("../../top/b", "k/around");
+        link(&top.join("b").to_string_lossy(), "k/whole");
         git(&["add", "."]);
         let tree = checked_out().tree.clone();
         let read = |name: &str| fs_err::read_to_string(tree.join(name)).unwrap();
         assert_eq!((read("k/a.cu"), read("b")), ("one".to_string(), "b".to_string()));
         assert!(tree.join("k/in").is_symlink());
-        let elsewhere = tree.with_file_name(ELSEWHERE);
+        assert_eq!((read("k/around"), read("k/whole")), ("b".to_string(), "b".to_string()));
+        assert_eq!(fs_err::read_link(tree.join("k/whole")).unwrap(), tree.join("b"));
+        let place = folder(&cache).join(place_name(&top)).join("staged");
+        let elsewhere = place.join(ELSEWHERE);
         let target = |name: &str| fs_err::read_link(tree.join(name)).unwrap();
         assert_eq!((target("k/out"), target("k/nowhere")), (elsewhere.join("nothing"), elsewhere.join("nothing")));
         assert_eq!((read("k/absolute"), target("k/folder")), (String::new(), elsewhere.join("folder")));
@@ -320,7 +353,7 @@ mod tests {
         fs_err::write(top.join("k/large.cuh"), &large).unwrap();
         // A tree whose checkout was interrupted is written again.
         fs_err::write(tree.join("stray.cu"), "").unwrap();
-        fs_err::remove_file(tree.parent().unwrap().join(LIST)).unwrap();
+        fs_err::remove_file(place.join(LIST)).unwrap();
         drop(checked_out());
         assert!(!tree.join("stray.cu").exists() && tree.join("b/c").exists());
     }

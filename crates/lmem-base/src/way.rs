@@ -61,6 +61,12 @@ fn push(left: &mut Vec<OsString>, path: &Path) {
     left.extend(components.into_iter().rev());
 }
 
+/// The links on the way to a file, and its place in the end; nothing if there are too many of them.
+pub fn places_on(path: &Path) -> Vec<PathBuf> {
+    let way = Way::to(path).ok();
+    way.into_iter().flat_map(|way| way.links.into_iter().chain([way.end])).collect()
+}
+
 /// A link that leads out of the tree that it lies in.
 #[derive(Debug, thiserror::Error)]
 #[error("the link `{}` leads to `{}`, out of the checked tree", .link.display(), .end.display())]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use lmem_base::gpu::Arch;
 use lmem_base::places;
 use lmem_base::source::Span;
+use nv_code::cubin::header::length;
 use nv_code::fatbin::{self, Content, FatbinError};
 use nv_code::{CubinError, CubinHeader};
 
@@ -84,52 +85,80 @@ pub fn is_of_gpu(path: &Path) -> bool {
 const ELF_MACHINE_AT: usize = 18;
 const EM_CUDA: u16 = 190;
 
-/// Reads a cubin or a fatbin; a broken file becomes a unit that fails.
-pub fn read(path: &Path, span: &Span) -> Found {
-    let broken = |reason: String| Found {
-        codes: vec![(String::new(), UnitCode::Machine(MachineCode::broken(reason, span)))],
-        unresolved: Vec::new(),
-    };
-    match places::read(path, MAX_BYTES) {
-        Err(error) => broken(format!("it cannot be read: {error}")),
-        Ok(bytes) if bytes.starts_with(&fatbin::MAGIC) => match fatbin::entries(&bytes) {
-            Ok(entries) => of_entries(entries, span),
-            Err(error) => broken(error.to_string()),
-        },
-        Ok(bytes) => {
-            let mut found = Found::default();
-            found.add_cubin(bytes, span, |_| String::new());
-            found.tell_siblings();
-            found
-        }
-    }
-}
+/// Limit on cubins and fatbins one behind the other in a file.
+const MAX_IMAGES: usize = 64;
 
-fn of_entries(entries: Vec<Result<fatbin::Entry, FatbinError>>, span: &Span) -> Found {
+/// Reads a cubin or a fatbin, and what is behind it in the file; a broken file becomes a unit that fails.
+pub fn read(path: &Path, span: &Span) -> Found {
     let mut found = Found::default();
-    for entry in entries {
-        match entry {
-            Ok(fatbin::Entry { content: Content::Cubin(bytes), .. }) => {
-                found.add_cubin(bytes, span, |architecture| format!(" ({architecture})"));
-            }
-            Ok(fatbin::Entry { content: Content::Ptx(ptx), architecture }) => {
-                let mut text = MappedText::default();
-                text.push_generated(&ptx);
-                let code = UnitCode::Ptx { text, options: DriverOptions::default() };
-                found.codes.push((format!(" (PTX for compute_{architecture})"), code));
-            }
-            Err(error @ FatbinError::Compression { .. }) => {
-                let code = MachineCode::broken(error.to_string(), span);
-                found.codes.push((String::new(), UnitCode::Machine(code)));
-            }
-            Err(error) => found.unresolved.push(Unresolved { span: span.clone(), reason: error.to_string() }),
-        }
+    match places::read(path, MAX_BYTES) {
+        Err(error) => found.add_broken(format!("it cannot be read: {error}"), span),
+        Ok(bytes) => found.add_images(&bytes, span),
     }
     found.tell_siblings();
     found
 }
 
+/// Where the next machine code of a GPU starts.
+fn next_image(bytes: &[u8]) -> Option<usize> {
+    let fatbin = memchr::memmem::find(bytes, &fatbin::MAGIC);
+    let is_of_gpu = |at: &usize| {
+        let machine = bytes.get(at + ELF_MACHINE_AT..at + ELF_MACHINE_AT + 2);
+        machine.is_some_and(|machine| machine == EM_CUDA.to_le_bytes())
+    };
+    let cubin = memchr::memmem::find_iter(bytes, &ELF).find(is_of_gpu);
+    fatbin.into_iter().chain(cubin).min()
+}
+
 impl Found {
+    /// A program may load any part of what it includes, so what stands behind the first image counts as much.
+    fn add_images(&mut self, bytes: &[u8], span: &Span) {
+        let (mut at, mut images) = (0, 0);
+        loop {
+            let rest = &bytes[at..];
+            if rest.starts_with(&fatbin::MAGIC) {
+                // Further containers are read with the first, and anything else behind them is an error.
+                match fatbin::entries(rest) {
+                    Ok(entries) => entries.into_iter().for_each(|entry| self.add_entry(entry, span)),
+                    Err(error) => self.add_broken(error.to_string(), span),
+                }
+                return;
+            }
+            let is_first = images == 0;
+            let length = length(rest).unwrap_or(rest.len());
+            self.add_cubin(rest[..length].to_vec(), span, |architecture| match is_first {
+                true => String::new(),
+                false => format!(" ({architecture}, at byte {at})"),
+            });
+            images += 1;
+            let Some(next) = next_image(&rest[length..]) else { return };
+            if images == MAX_IMAGES {
+                return self.add_broken(format!("it has more than {MAX_IMAGES} pieces of machine code"), span);
+            }
+            at += length + next;
+        }
+    }
+
+    fn add_broken(&mut self, reason: String, span: &Span) {
+        self.codes.push((String::new(), UnitCode::Machine(MachineCode::broken(reason, span))));
+    }
+
+    fn add_entry(&mut self, entry: Result<fatbin::Entry, FatbinError>, span: &Span) {
+        match entry {
+            Ok(fatbin::Entry { content: Content::Cubin(bytes), .. }) => {
+                self.add_cubin(bytes, span, |architecture| format!(" ({architecture})"));
+            }
+            Ok(fatbin::Entry { content: Content::Ptx(ptx), architecture }) => {
+                let mut text = MappedText::default();
+                text.push_generated(&ptx);
+                let code = UnitCode::Ptx { text, options: DriverOptions::default() };
+                self.codes.push((format!(" (PTX for compute_{architecture})"), code));
+            }
+            Err(error @ FatbinError::Compression { .. }) => self.add_broken(error.to_string(), span),
+            Err(error) => self.unresolved.push(Unresolved { span: span.clone(), reason: error.to_string() }),
+        }
+    }
+
     fn add_cubin(&mut self, bytes: Vec<u8>, span: &Span, suffix: impl Fn(&str) -> String) {
         match CubinHeader::parse(&bytes) {
             Ok(header) if !header.arch().gpu().has_wide_instructions => {

@@ -671,9 +671,12 @@ fn refuse(
         FailureKind::Name | FailureKind::Parameter(..) => is_image,
         FailureKind::Made | FailureKind::Binary | FailureKind::TooLarge | FailureKind::Beyond => false,
     };
-    folder.reach_all(call.file, call.call.arguments.clone(), !is_said_elsewhere);
-    for step in &way.0 {
-        folder.reach_all(step.file, step.call.arguments.clone(), !is_said_elsewhere);
+    // Of an unknown image nothing is said here: what is among its parts has to be told of by others.
+    if !matches!(failure.kind, FailureKind::Name | FailureKind::Parameter(..)) || !is_image {
+        folder.reach_all(call.file, call.call.arguments.clone(), !is_said_elsewhere);
+        for step in &way.0 {
+            folder.reach_all(step.file, step.call.arguments.clone(), !is_said_elsewhere);
+        }
     }
     let span = match way.0.last() {
         None => folder.span(call.file, &arguments[call.sink.text]),

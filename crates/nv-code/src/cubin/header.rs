@@ -66,6 +66,22 @@ impl CubinHeader {
     }
 }
 
+/// The number of bytes that a cubin at the start of some bytes takes: the end of what its headers name.
+///
+/// # Errors
+/// The bytes do not start with a cubin.
+pub fn length(bytes: &[u8]) -> Result<usize, CubinError> {
+    let reader = Reader::new(bytes)?;
+    let (header, endian) = (reader.header, reader.endian);
+    let table = |start: u64, count: u64, size: u16| start.saturating_add(count.saturating_mul(u64::from(size)));
+    let sections = table(header.e_shoff(endian), reader.sections.len() as u64, header.e_shentsize(endian));
+    let segments = table(header.e_phoff(endian), u64::from(header.e_phnum(endian)), header.e_phentsize(endian));
+    let ranges = reader.sections.iter().filter_map(|section| section.file_range(endian));
+    let ends = ranges.map(|(start, size)| start.saturating_add(size));
+    let end = ends.fold(sections.max(segments), u64::max);
+    Ok(usize::try_from(end).map_or(bytes.len(), |end| end.min(bytes.len())))
+}
+
 /// The PTX section, if there is exactly one. A cubin linked from several units has several, which are not told apart.
 fn ptx_section<'a>(reader: &Reader<'a>) -> Result<Option<&'a [u8]>, CubinError> {
     let mut found = None;

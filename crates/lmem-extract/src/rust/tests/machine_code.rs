@@ -73,6 +73,8 @@ fn machine_code_is_followed_like_text() {
         "fn f() { nvJitLinkAddData(h, t, include_bytes!(\"../d.cubin\").as_ptr().cast(), 9, n) }",
         "fn f() { (cuModuleLoadData)(&mut m, include_bytes!(\"../d.cubin\").as_ptr().cast()) }",
         "static D: &[u8] = include_bytes!(\"../d.cubin\");",
+        "fn f() { let (a, _) = include_bytes!(\"../d.cubin\").split_at(9); cuModuleLoadData(&mut m, a.as_ptr().cast()) }",
+        "fn f() { for a in include_bytes!(\"../d.cubin\").chunks(9) { cuModuleLoadData(&mut m, a.as_ptr().cast()) } }",
     ] {
         let folder = tree(&[("src/lib.rs", code), ("Cargo.toml", MANIFEST)]);
         fs_err::write(folder.path().join("d.cubin"), &cubin).unwrap();
