@@ -177,20 +177,15 @@ impl Sought {
             by_text.extend(all_below(beside.filter(|folder| folder.starts_with(root)))?);
         }
         by_headers.retain(|path| !by_text.contains(path));
+        let names = || texts.iter().flat_map(|(_, names)| names.quoted.iter().chain(&names.angled)).map(Path::new);
         // A revision that names a file of the user's tree by its whole path is refused where both differ, which no entry knows.
-        let all_names = || texts.iter().flat_map(|(_, names)| names.quoted.iter().chain(&names.angled));
-        if all_names()
-            .map(|name| normalize(Path::new(name)))
-            .any(|path| is_of_other_tree(&path, root) && !is_system(&path))
-        {
+        if names().any(|name| is_of_other_tree(name, root) && !is_system(name)) {
             return None;
         }
-        let from = || texts.iter().map(|(beside, _)| beside).chain(&folders);
-        let is_bound = |name: &String| from().any(|folder| is_bound_to(root, folder, Path::new(name)));
-        let is_placed = leaves
-            || texts
-                .iter()
-                .any(|(_, names)| names.has_own_path || names.quoted.iter().chain(&names.angled).any(is_bound));
+        let from: BTreeSet<&PathBuf> = texts.iter().map(|(beside, _)| beside).chain(&folders).collect();
+        let leads = |name: &Path| name.is_absolute() || name.components().any(|part| part == Component::ParentDir);
+        let is_bound = |name: &Path| leads(name) && from.iter().any(|folder| is_bound_to(root, folder, name));
+        let is_placed = leaves || texts.iter().any(|(_, names)| names.has_own_path) || names().any(is_bound);
         folders.retain(|folder| folder.starts_with(root));
         let (by_text, by_headers) = (by_text.into_iter().collect(), by_headers.into_iter().collect());
         Some(Self { by_text, by_headers, folders, is_placed })
@@ -204,7 +199,8 @@ impl Sought {
 
 /// Whether a whole path leads into another repository than the workspace's.
 fn is_of_other_tree(path: &Path, root: &Path) -> bool {
-    path.is_absolute() && !path.starts_with(root) && path.parent().is_some_and(|folder| repository_of(folder).is_some())
+    let is_of_other = |path: PathBuf| !path.starts_with(root) && path.parent().and_then(repository_of).is_some();
+    path.is_absolute() && is_of_other(normalize(path))
 }
 
 /// Whether what a name leads to from a folder depends on where the workspace lies: `../name/a.h`, or its whole path.
