@@ -11,6 +11,7 @@ use lmem_base::source::Span;
 use lmem_frame::StackObject;
 
 use super::path::{Path, Step};
+use super::reference::last_use;
 use super::role::{Role, role};
 use super::row::Row;
 use crate::rewrite::facts::classes::{class_around, member_array};
@@ -197,7 +198,9 @@ impl Holder {
             let path = Path::of(name).filter(|path| path.indices().any(|index| !is_static(&self.tree, index)));
             let Some(path) = path else { continue };
             let range = site(path.node).map_or(path.node, |(statement, _)| statement).byte_range();
-            if accesses.are_in(&range) {
+            // What a reference is bound to is accessed where that is used.
+            let last = last_use(&self.tree, path.node).map_or(range.end, |last| last.end_byte());
+            if accesses.are_in(&(range.start..last)) {
                 paths.push(path);
             }
         }

@@ -7,6 +7,7 @@ pub mod holder;
 mod path;
 pub mod place;
 mod read;
+mod reference;
 mod role;
 mod row;
 mod step;
@@ -123,7 +124,11 @@ pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Opt
             elements = elements.max(count);
             has_writes |= found.role != Role::Read;
             is_within_kernel &= holder.tree.is_within_kernel(found.node.start_byte());
-            chosen.push(holder.tree.span(found.node.byte_range())?);
+            let range = match found.role {
+                Role::Reference(last) => found.statement.start_byte()..last.end_byte(),
+                _ => found.node.byte_range(),
+            };
+            chosen.push(holder.tree.span(range)?);
         }
         let mut writer = Writer::new(holder, form)?;
         for statement in by_statement(uses) {
@@ -190,8 +195,15 @@ impl<'h> Writer<'h> {
         let statement = uses.first()?.statement;
         let written = uses.iter().find_map(|found| match found.role {
             Role::Write(node) => Some((found, node)),
-            Role::Read | Role::Step(_) | Role::Exchange(_) => None,
+            Role::Read | Role::Step(_) | Role::Exchange(_) | Role::Reference(_) => None,
         });
+        if let Some(last) = uses.iter().find_map(|found| match found.role {
+            Role::Reference(last) => Some(last),
+            _ => None,
+        }) {
+            let [found] = uses else { return None };
+            return self.reference(found, last);
+        }
         if let [found] = uses
             && let Role::Step(node) = found.role
         {

@@ -1,5 +1,7 @@
 //! Inserts lines before a statement or replaces it, with braces if it is a loop or branch body.
 
+use std::ops::Range;
+
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Kind, Node};
 use lmem_base::diagnostic::Edit;
@@ -18,6 +20,17 @@ impl Writer<'_> {
         replaces: bool,
     ) -> Option<Vec<Edit>> {
         place(self.tree, statement, lines, edits, replaces)
+    }
+
+    /// Lines in the place of whole lines of a block.
+    pub(super) fn place_instead(&self, range: Range<usize>, lines: &Lines) -> Option<Vec<Edit>> {
+        let ending = self.tree.line_ending(range.start)?;
+        let indented = |(depth, line): &(usize, String)| match line.is_empty() {
+            true => String::new(),
+            false => format!("{}{line}", UNIT.repeat(*depth)),
+        };
+        let text = lines.iter().map(indented).collect::<Vec<_>>().join(&ending);
+        Some(vec![self.tree.lines_instead(range, &text, &ending)?])
     }
 }
 
@@ -147,7 +160,7 @@ pub(crate) fn shares_line(tree: &SyntaxTree, statement: Node<'_>) -> bool {
     is_in_block && is_second && !is_first_on_line(tree, statement.start_byte())
 }
 
-fn is_first_on_line(tree: &SyntaxTree, offset: usize) -> bool {
+pub(super) fn is_first_on_line(tree: &SyntaxTree, offset: usize) -> bool {
     let before = &tree.text()[..offset];
     before.rsplit('\n').next().is_some_and(|line| line.trim().is_empty())
 }

@@ -6,6 +6,7 @@ use cuda_syntax::tree::enclosing_function;
 
 use crate::rewrite::facts::evaluation::{is_in_lambda, is_value_argument};
 use crate::rewrite::facts::exchanged::exchanged;
+use crate::rewrite::select::reference::last_use;
 
 /// The role of an element in its statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -17,10 +18,15 @@ pub enum Role<'t> {
     Step(Node<'t>),
     /// The statement is this call, which exchanges the element with another value.
     Exchange(Node<'t>),
+    /// The statement declares a reference or a pointer to the element, which this statement of the block needs last.
+    Reference(Node<'t>),
 }
 
 /// The role of an element; `None` if the element may be written in a way not visible in the statement.
 pub(super) fn role<'t>(tree: &SyntaxTree, expression: Node<'t>) -> Option<Role<'t>> {
+    if let Some(last) = last_use(tree, expression) {
+        return Some(Role::Reference(last));
+    }
     let mut node = expression;
     loop {
         let parent = node.parent()?;
@@ -97,6 +103,7 @@ mod tests {
             Some(Role::Write(_)) => "write",
             Some(Role::Step(_)) => "step",
             Some(Role::Exchange(_)) => "exchange",
+            Some(Role::Reference(_)) => "reference",
         }
     }
 

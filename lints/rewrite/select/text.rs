@@ -91,7 +91,17 @@ impl Writer<'_> {
 
     /// Counter names that the statement does not use.
     pub(super) fn counters(&self, found: &IndexedUse<'_>, indices: &[String]) -> Option<Vec<String>> {
-        let text = format!("{} {}", self.tree.slice(found.statement), indices.join(" "));
+        self.counters_beside(found, indices, self.tree.slice(found.statement))
+    }
+
+    /// Counter names that some statements do not use.
+    pub(super) fn counters_beside(
+        &self,
+        found: &IndexedUse<'_>,
+        indices: &[String],
+        statements: &str,
+    ) -> Option<Vec<String>> {
+        let text = format!("{statements} {}", indices.join(" "));
         let extents = found.dimensions.iter().map(|dimension| dimension.extent.as_str());
         let used: Vec<&str> = extents.chain([text.as_str()]).flat_map(identifiers).collect();
         let declarations = self.tree.declarations(self.function);
