@@ -1,16 +1,17 @@
 //! `Group& g = groups[i];`: a name for an element. The statements that use the name are done for the element that has the index.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node, Pointer};
-use cuda_syntax::tree::{enclosing_function, resolve};
+use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
 use lmem_base::diagnostic::Edit;
 
 use super::text::condition;
 use super::{Form, Lines, Writer};
 use crate::rewrite::facts::number::is_value_type;
-use crate::rewrite::facts::purity::is_name_path;
+use crate::rewrite::facts::purity::{is_arithmetic, is_builtin, is_name_path, is_pure};
 use crate::rewrite::facts::steady::{is_reachable, may_write};
 use crate::rewrite::select::holder::IndexedUse;
 use crate::rewrite::select::place::is_first_on_line;
@@ -123,6 +124,7 @@ impl<'h> Writer<'h> {
             return None;
         }
         let mut lines = Lines::new();
+        let mut replaced: Vec<(Range<usize>, String)> = Vec::new();
         let base = self.base_name(found);
         let mut indices = Vec::new();
         for dimension in &found.dimensions {
@@ -142,11 +144,30 @@ impl<'h> Writer<'h> {
                 indices.push(name);
             }
         }
+        let after: Vec<Node<'h>> = statements().skip(1).collect();
+        let mut early = Vec::new();
+        let mut values = Vec::new();
+        if let Some(name) = bound_name(declaration).map(|name| tree.slice(name)).filter(|_| self.holder.is_own()) {
+            early = after.iter().copied().take_while(|it| self.may_come_first(*it, name)).collect();
+            for statement in &early {
+                values.push((0, tree.slice(*statement).to_string()));
+            }
+            let rest = &after[early.len()..];
+            let bound = declaration.field(Field::Declarator).and_then(|it| it.field(Field::Declarator));
+            let is_pointer = bound.is_some_and(|it| it.kind() == Kind::PointerDeclarator);
+            if rest.iter().all(|statement| writes_below(tree, *statement, (name, is_pointer))) {
+                for right in rest.iter().filter_map(|it| it.named_child(0)?.field(Field::Right)) {
+                    self.read_before(right, name, &base, &mut replaced, &mut values);
+                }
+            }
+        }
+        lines.extend(values);
         let counters = self.counters_beside(found, &indices, text)?;
         let element = found.dimensions.iter().zip(&counters);
-        let replaced: Vec<_> =
-            element.map(|(dimension, counter)| (dimension.index.byte_range(), counter.clone())).collect();
-        let body = self.text(range.clone(), &replaced);
+        replaced.extend(element.map(|(dimension, counter)| (dimension.index.byte_range(), counter.clone())));
+        let head = self.text(declaration.byte_range(), &replaced);
+        let start = early.last().map_or(declaration.end_byte(), |last| last.end_byte());
+        let body = format!("{head}{}", self.text(start..range.end, &replaced));
         let last_counter = counters.len() - 1;
         for (depth, (counter, dimension)) in counters.iter().zip(&found.dimensions).enumerate() {
             let chosen =
@@ -169,6 +190,102 @@ impl<'h> Writer<'h> {
         lines.extend((0..counters.len()).rev().map(|depth| (depth, "}".to_string())));
         self.place_instead(range, &lines)
     }
+}
+
+impl<'h> Writer<'h> {
+    /// Whether a declaration among the statements may stand before the loop: it has one line, and reads what no statement there writes.
+    fn may_come_first(&self, statement: Node<'h>, name: &str) -> bool {
+        statement.kind() == Kind::Declaration
+            && statement.start_row() == statement.end_row()
+            && !self.names(statement, name)
+            && is_pure(self.tree, statement)
+            && self.reads_elsewhere(statement)
+    }
+
+    /// Reads the parts of a value that do not name the element before the loop, which would read them for each element.
+    fn read_before(
+        &mut self,
+        node: Node<'h>,
+        name: &str,
+        base: &str,
+        replaced: &mut Vec<(Range<usize>, String)>,
+        lines: &mut Lines,
+    ) {
+        if self.names(node, name) {
+            let is_evaluated = match node.kind() {
+                Kind::BinaryExpression => !matches!(node.operator(), Some("&&" | "||" | "and" | "or")),
+                kind => {
+                    matches!(kind, Kind::ParenthesizedExpression | Kind::UnaryExpression | Kind::ArgumentList)
+                        || kind == Kind::CallExpression && is_pure(self.tree, node)
+                }
+            };
+            for child in node.named_children().filter(|_| is_evaluated) {
+                self.read_before(child, name, base, replaced, lines);
+            }
+            return;
+        }
+        let is_called = node.parent().is_some_and(|parent| parent.field(Field::Function) == Some(node));
+        if is_called || is_arithmetic(self.tree, node) || !is_pure(self.tree, node) || !self.reads_elsewhere(node) {
+            return;
+        }
+        let value = self.fresh(&format!("{base}_value"));
+        lines.push((0, format!("const auto {value} = {};", self.tree.slice(node))));
+        replaced.push((node.byte_range(), value));
+    }
+
+    fn names(&self, node: Node<'h>, name: &str) -> bool {
+        self.tree.identifiers_below(node).into_iter().any(|it| self.tree.slice(it) == name)
+    }
+
+    /// Whether all that code reads lies elsewhere than the array: parameters that keep their values lead to none of the function's own
+    /// variables, and what is no pointer leads nowhere.
+    fn reads_elsewhere(&self, node: Node<'h>) -> bool {
+        let declarations = self.tree.declarations(self.function);
+        let Some(body) = self.function.field(Field::Body) else { return false };
+        self.tree.identifiers_below(node).into_iter().all(|it| {
+            match resolve(&declarations, self.tree.slice(it), it.start_byte()) {
+                Some(found) if found.is_parameter => !may_write(self.tree, body, &found.name),
+                Some(found) => found.kind == DeclarationKind::Scalar,
+                None => self.tree.is_fixed(self.tree.slice(it), it.start_byte()) || is_builtin(self.tree.slice(it)),
+            }
+        })
+    }
+}
+
+/// Whether a statement does nothing but write the element that a name stands for, or a part of it: `e.x += v;`, `*e = v;`, `e.n++;`.
+fn writes_below(tree: &SyntaxTree, statement: Node<'_>, (name, is_pointer): (&str, bool)) -> bool {
+    let written = statement.named_child(0).filter(|_| statement.kind() == Kind::ExpressionStatement).and_then(|node| {
+        let target = match node.kind() {
+            Kind::AssignmentExpression => node.field(Field::Left),
+            Kind::UpdateExpression => node.field(Field::Argument),
+            _ => None,
+        };
+        let right = node.field(Field::Right);
+        target.filter(|_| right.is_none_or(|right| is_pure(tree, right)))
+    });
+    let mut target = written;
+    // What a member points to lies elsewhere, and what a reference to a pointer does.
+    while let Some(node) = target {
+        let is_followed = match node.kind() {
+            Kind::Identifier => return tree.slice(node) == name,
+            Kind::FieldExpression => node.field(Field::Operator).is_some_and(|operator| operator.is_token("->")),
+            Kind::PointerExpression => true,
+            Kind::ParenthesizedExpression => false,
+            _ => return false,
+        };
+        let inner = node.field(Field::Argument).or_else(|| node.named_child(0));
+        if is_followed {
+            let is_name = |inner: Node<'_>| inner.kind() == Kind::Identifier && tree.slice(inner) == name;
+            return is_pointer && inner.is_some_and(is_name);
+        }
+        target = inner;
+    }
+    false
+}
+
+/// The name that a declaration gives to an element.
+fn bound_name(declaration: Node<'_>) -> Option<Node<'_>> {
+    name_in(declaration.field(Field::Declarator)?)
 }
 
 /// The declared name, which stands below `&` too.
@@ -236,6 +353,32 @@ mod tests {
         }
     }",
         );
+        // What is read elsewhere is read once.
+        check(
+            "v",
+            "    float3& e = v[n];\n    float y = in[n], z = y * y;\n    e.x += in[n + 1] * e.y;\n    e.y = y;\n    e.z++;",
+            "    float y = in[n], z = y * y;
+    const auto v_value = in[n + 1];
+    #pragma unroll
+    for (int k = 0; k < 5; ++k) if (k == n) {
+        float3& e = v[k];
+        e.x += v_value * e.y;
+        e.y = y;
+        e.z++;
+    }",
+        );
+        for body in [
+            // What one statement writes another may read.
+            "    float3& e = v[n];\n    e.x = 1;\n    out[0] = e.x;\n    e.y = in[0];",
+            "    float3& e = v[n];\n    const float* q = &v[0].x;\n    e.x = 1;\n    e.y = q[0];",
+            "    float* q = &v[0].x;\n    float3& e = v[n];\n    e.x = 1;\n    e.y = q[0];",
+            "    in = &v[0].x;\n    float3& e = v[n];\n    e.x = 1;\n    e.y = in[0];",
+            "    float3& e = v[n];\n    e.x = n && e.y > 0 ? in[0] : 1;",
+        ] {
+            let text = edited("v", Form::Branch, body).unwrap_or_default();
+            let is_before = text.find("v_value").is_some_and(|at| text.find("#pragma").is_some_and(|start| at < start));
+            assert!(!is_before, "{text}");
+        }
         // A counter is none of the names among the statements.
         let text = edited(
             "c",
