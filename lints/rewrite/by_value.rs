@@ -15,6 +15,7 @@ use lmem_frame::{EscapeKind, StackObject};
 
 use super::Rewrite;
 use super::facts::accessed::is_scalar_member;
+use super::facts::binding::declares_value;
 use super::facts::classes::is_copied_plainly;
 use super::facts::evaluation::is_in_lambda;
 use super::facts::linkage::is_called_elsewhere;
@@ -280,7 +281,8 @@ fn is_bound(tree: &SyntaxTree, path: Node<'_>, parent: Node<'_>) -> bool {
     match parent.kind() {
         Kind::InitDeclarator => {
             let is_name = parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier);
-            parent.field(Field::Value) == Some(path) && (!is_name || is_row(tree, path))
+            let is_copy = is_name && declares_value(tree, parent);
+            parent.field(Field::Value) == Some(path) && (!is_copy || is_row(tree, path))
         }
         Kind::ConditionalExpression => parent.field(Field::Condition) != Some(path),
         Kind::CastExpression => parent.field(Field::Type).is_some_and(|it| tree.slice(it).contains(['&', '*'])),

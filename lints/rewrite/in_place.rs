@@ -12,6 +12,7 @@ use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
 
 use super::Rewrite;
+use super::facts::binding::declares_value;
 use super::facts::classes::is_copied_plainly;
 use super::facts::evaluation::{is_in_lambda, is_value_argument};
 use super::facts::number::{is_number, is_number_type};
@@ -240,8 +241,7 @@ fn is_element_read(tree: &SyntaxTree, pointer: Node<'_>) -> bool {
     let element = pointer.parent().filter(|it| Subscript::of(*it).is_some_and(|it| it.base() == Some(pointer)));
     let path = access_path(pointer);
     let declares_copy = |around: Node<'_>| {
-        around.kind() == Kind::InitDeclarator
-            && around.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier)
+        declares_value(tree, around) && around.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier)
     };
     let is_copied = || element == Some(path) && path.parent().is_some_and(declares_copy);
     element.is_some() && (is_copied() || is_taken(tree, path))

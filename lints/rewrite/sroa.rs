@@ -8,9 +8,11 @@ use lmem_base::source::Span;
 use lmem_frame::StackObject;
 
 use super::Rewrite;
+use super::facts::binding::declares_value;
 use super::facts::classes::is_plain_member;
-use super::facts::evaluation::is_value_argument;
+use super::facts::evaluation::{is_list_of_values, is_value_argument};
 use super::facts::sites::trees;
+use super::facts::taken::may_keep_references;
 
 /// The replaced members with the edits: `auto next = parameter.next;` at the kernel's start, and `next` for
 /// `parameter.next` in its body. `None` if the parameter is used other than by its members.
@@ -70,9 +72,8 @@ fn has_address(tree: &SyntaxTree, field: Node<'_>) -> bool {
     let path = access_path(field);
     let is_address = |node: Node<'_>| node.parent().and_then(Pointer::of).is_some_and(Pointer::is_address);
     let is_bound = path.parent().is_some_and(|parent| match parent.kind() {
-        Kind::InitDeclarator => {
-            parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::ReferenceDeclarator)
-        }
+        Kind::InitDeclarator => !declares_value(tree, parent),
+        Kind::InitializerList => !is_list_of_values(tree, parent) || may_keep_references(tree),
         Kind::ConditionalExpression => parent.field(Field::Condition) != Some(path),
         Kind::ArgumentList => !has_subscript(path, field) && !is_value_argument(tree, parent),
         Kind::LambdaExpression | Kind::ReturnStatement | Kind::ForRangeLoop => true,

@@ -43,7 +43,7 @@ pub use place::{NotOurs, check_place, refuse_toolkit};
 pub use store::{Key, MAX_VARIABLE, Store, bytes_below, clear, limit, usage};
 
 /// Changed whenever entries of older versions of this tool must not be read.
-const FORMAT: &str = "cargo-lmem artifacts 19";
+const FORMAT: &str = "cargo-lmem artifacts 20";
 /// The same for the figures of edited units.
 const OVERLAY_FORMAT: &str = "cargo-lmem figures 11";
 /// The same for results derived from artifacts and from Rust code; their keys include the program itself.

@@ -14,7 +14,7 @@ pub use as_compiled::meeting;
 pub use as_compiled::{
     AsCompiled, Behaviour, Beside, Blocks, CONVERSION, CompiledFile, CompiledText, CompiledUnit, Difference, Expansion,
     HiddenCode, MATH, Token, TokenKind, VALUES, are_heads, compiled_string, directive_name, each_token,
-    is_unroll_pragma, is_word, operators_in, tokens,
+    is_unroll_pragma, is_word, may_be_reference, operators_in, references_in, tokens,
 };
 pub use flags::{CapturedText, CodeTarget, DriverOptions, IneffectiveKind, IneffectiveOption, NvccFlags, NvrtcOptions};
 pub use front_end::{FrontEnd, FrontEndMember, FrontEndVariable};

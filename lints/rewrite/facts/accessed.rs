@@ -4,6 +4,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Member, Node};
 use cuda_syntax::tree::is_callee;
 
+use super::binding::declares_value;
 use super::called::called as function_of;
 use super::number::is_number;
 use super::purity::{is_pure_call, takes_values};
@@ -69,9 +70,7 @@ fn is_value(tree: &SyntaxTree, parent: Node<'_>, node: Node<'_>) -> bool {
         Kind::CastExpression => parent.field(Field::Type).is_some_and(|it| is_value_type(tree.slice(it))),
         Kind::InitDeclarator => {
             let declarator = parent.field(Field::Declarator).map(Node::kind);
-            let declared = parent.parent().and_then(|statement| statement.field(Field::Type));
-            matches!(declarator, Some(Kind::Identifier | Kind::PointerDeclarator))
-                && declared.is_some_and(|declared| !tree.slice(declared).contains("decltype"))
+            matches!(declarator, Some(Kind::Identifier | Kind::PointerDeclarator)) && declares_value(tree, parent)
         }
         Kind::ArgumentList => parent.parent().and_then(Call::of).is_some_and(|call| takes_value(tree, call, node)),
         _ => false,

@@ -11,6 +11,7 @@ use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{Declaration, DeclarationKind, enclosing_function, last_name, resolve};
 use cuda_syntax::{SyntaxTree, types};
 
+use crate::rewrite::facts::binding::declares_value;
 use crate::rewrite::facts::evaluation::is_in_lambda;
 use crate::rewrite::facts::named_type::is_pointer_to_function;
 use crate::rewrite::facts::number::is_number;
@@ -168,7 +169,7 @@ fn is_declared_value(tree: &SyntaxTree, declarator: Node<'_>, is_part: bool) -> 
     is_plain
         && type_node.is_some_and(|it| {
             let text = tree.slice(it);
-            !text.contains("decltype") && (is_part || !text.contains("auto"))
+            declares_value(tree, declarator) && (is_part || !text.contains("auto"))
         })
 }
 

@@ -5,6 +5,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Member, Node, Pointer, Subscript};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, last_name, resolve};
 
+use super::binding::declares_value;
 use super::classes::{class_around, has_bases, is_defined_outside, is_head_of, member_array};
 use super::evaluation::is_in_lambda;
 use super::number::is_number_type;
@@ -153,7 +154,10 @@ fn is_kept_inside(tree: &SyntaxTree, class: Node<'_>, name: &str) -> bool {
                 is_of_list || call.is_some_and(|called| takes_values(tree, called))
             }
             Kind::PointerExpression => !Pointer::of(parent).is_some_and(Pointer::is_address),
-            Kind::InitDeclarator => parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier),
+            Kind::InitDeclarator => {
+                let is_name = parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier);
+                is_name && declares_value(tree, parent)
+            }
             Kind::InitializerList | Kind::LambdaExpression | Kind::ConditionalExpression => false,
             _ => !parent.is_assembly(),
         }

@@ -2,6 +2,7 @@
 
 pub mod accessed;
 pub mod assembly;
+pub mod binding;
 pub mod called;
 pub mod callees;
 pub mod calls;

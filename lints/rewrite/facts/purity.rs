@@ -5,6 +5,7 @@ use cuda_syntax::ast::{Field, Kind, Node};
 use cuda_syntax::tree::{enclosing_function, last_name};
 use lmem_unit::{Expansion, MATH, VALUES};
 
+use super::binding::names_no_reference;
 use super::operators::may_call_operators;
 
 /// Toolkit functions of values without side effects, beside [`MATH`] and [`VALUES`]; their `float` variants end in `f`.
@@ -150,7 +151,9 @@ fn is_pure_function(tree: &SyntaxTree, called: Node<'_>) -> bool {
     let is_float = name.strip_suffix('f').is_some_and(is_known);
     let is_free = matches!(called.kind(), Kind::Identifier | Kind::QualifiedIdentifier | Kind::TemplateFunction);
     // A function that the user defines under such a name may have side effects, and so may a macro.
+    let gives_values = || !text.contains('<') || names_no_reference(tree, called.byte_range());
     is_free
+        && gives_values()
         && tree.compiled().is_verbatim(&called.byte_range())
         && (is_known(name) || is_float || PURE_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
         && parameters(tree, name).is_empty()

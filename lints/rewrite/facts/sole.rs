@@ -7,6 +7,7 @@ use cuda_syntax::ast::{Call, Field, Kind, Member, Node, Pointer};
 use cuda_syntax::tree::{Declaration, DeclarationKind, access_path, enclosing_function, is_callee, last_name, resolve};
 
 use super::accessed::is_scalar_member;
+use super::binding::declares_value;
 use super::evaluation::is_in_lambda;
 use super::purity::{is_pure, is_pure_call, takes_values};
 
@@ -114,8 +115,8 @@ fn is_value(tree: &SyntaxTree, path: Node<'_>, own: &Declaration) -> bool {
         }
         Kind::CastExpression => parent.field(Field::Type).is_some_and(|it| !tree.slice(it).contains('&')),
         Kind::InitDeclarator => {
-            let declarator = parent.field(Field::Declarator);
-            declarator.is_some_and(|it| it.kind() == Kind::Identifier)
+            let is_name = parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier);
+            is_name && declares_value(tree, parent)
         }
         Kind::ArgumentList => {
             let call = parent.parent().and_then(Call::of);

@@ -5,6 +5,7 @@ use cuda_syntax::ast::{Field, Kind, Node, Pointer, Update};
 use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{Declaration, DeclarationKind, Declarations, Volatility, enclosing_function, resolve};
 
+use super::binding::{declares_value, is_declaration};
 use super::classes::member_here;
 use super::evaluation::is_value_argument;
 use super::outer::may_be_member;
@@ -141,18 +142,14 @@ fn hands_out(tree: &SyntaxTree, name: Node<'_>) -> bool {
             }
             Kind::CommaExpression if is_last() => (node, is_chosen) = (parent, true),
             // So do an assignment to it and a step before it.
-            Kind::AssignmentExpression if parent.field(Field::Left) != Some(node) => return false,
+            Kind::AssignmentExpression if parent.field(Field::Left) != Some(node) => return is_declaration(parent),
             Kind::UpdateExpression if !Update::of(parent).is_some_and(Update::is_prefix) => return is_chosen,
             Kind::AssignmentExpression | Kind::UpdateExpression if is_chosen => return true,
             Kind::AssignmentExpression | Kind::UpdateExpression => (node, is_chosen) = (parent, true),
             Kind::CastExpression => return parent.field(Field::Type).is_none_or(|it| tree.slice(it).contains('&')),
             Kind::ArgumentList => return is_chosen && !is_value_argument(tree, parent),
             Kind::PointerExpression => return Pointer::of(parent).is_some_and(Pointer::is_address),
-            Kind::InitDeclarator => {
-                let declarator = parent.field(Field::Declarator);
-                let is_value = parent.field(Field::Value) == Some(node);
-                return is_value && declarator.is_some_and(|declarator| declarator.kind() == Kind::ReferenceDeclarator);
-            }
+            Kind::InitDeclarator => return parent.field(Field::Value) == Some(node) && !declares_value(tree, parent),
             Kind::GnuAsmExpression | Kind::GnuAsmOutputOperand => return true,
             _ => return false,
         }

@@ -3,9 +3,8 @@
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Assignment, Binary, Field, Kind, Node};
 
-use cuda_syntax::tree::enclosing_function;
-
-use super::evaluation::{is_in_lambda, is_value_argument};
+use super::binding::{self, declares_value};
+use super::evaluation::{is_list_of_values, is_value_argument, returns_value};
 use super::number::{is_number, is_number_type};
 
 /// Whether only zero or not matters of an expression's value.
@@ -40,7 +39,8 @@ pub fn is_value(tree: &SyntaxTree, expression: Node<'_>) -> bool {
             let is_of_number = type_node.is_some_and(|node| {
                 node.kind() == Kind::PlaceholderTypeSpecifier || is_number_type(tree, tree.slice(node))
             });
-            is_of_number && parent.field(Field::Declarator).is_some_and(|name| name.kind() == Kind::Identifier)
+            let is_name = parent.field(Field::Declarator).is_some_and(|name| name.kind() == Kind::Identifier);
+            is_of_number && is_name && declares_value(tree, parent)
         }
         Kind::ParenthesizedExpression => is_value(tree, parent),
         _ => is_condition(expression) || is_assigned_to_number(tree, expression, parent),
@@ -138,15 +138,14 @@ pub fn stays_alone(tree: &SyntaxTree, element: Node<'_>, is_value: bool) -> bool
             Kind::UpdateExpression => return is_simple,
             Kind::ArgumentList => return is_value_argument(tree, parent) && !may_keep_references(tree),
             Kind::InitDeclarator => {
-                let declarator = parent.field(Field::Declarator).map(Node::kind);
-                return declarator == Some(Kind::Identifier) && (is_free() || !may_keep_references(tree));
+                let is_name = parent.field(Field::Declarator).is_some_and(|name| name.kind() == Kind::Identifier);
+                return is_name && declares_value(tree, parent) && (is_free() || !may_keep_references(tree));
             }
-            Kind::InitializerList => return !may_keep_references(tree),
-            Kind::CastExpression => return parent.field(Field::Type).is_some_and(|it| !tree.slice(it).contains('&')),
-            Kind::ReturnStatement => {
-                let head = enclosing_function(parent).and_then(|function| function.field(Field::Declarator));
-                return !is_in_lambda(parent) && head.is_some_and(|it| it.kind() != Kind::ReferenceDeclarator);
+            Kind::InitializerList => return is_list_of_values(tree, parent) && !may_keep_references(tree),
+            Kind::CastExpression => {
+                return parent.field(Field::Type).is_some_and(|it| binding::is_value(tree, it.byte_range()));
             }
+            Kind::ReturnStatement => return returns_value(tree, parent),
             Kind::PointerExpression => return !tree.slice(parent).starts_with('&'),
             Kind::AssignmentExpression
             | Kind::BinaryExpression

@@ -9,6 +9,7 @@ use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node, Subscript};
 use cuda_syntax::tree::{DeclarationKind, enclosing_function, last_name, resolve};
 
+use super::binding::declares_value;
 use super::called::{called as function_of, called_by_subscript};
 use super::classes::is_copied_plainly;
 use super::evaluation::is_in_lambda;
@@ -157,6 +158,9 @@ pub fn may_be_reference(tree: &SyntaxTree, name: Node<'_>) -> bool {
 fn holds_value(tree: &SyntaxTree, declarator: Node<'_>) -> bool {
     let name = declarator.field(Field::Declarator).map(Node::kind);
     let type_node = declarator.parent().and_then(|it| it.field(Field::Type));
+    if !declares_value(tree, declarator) {
+        return false;
+    }
     match name {
         Some(Kind::Identifier) => {
             type_node.is_some_and(|it| tree.slice(it) == "auto" || is_plain_holder(tree, tree.slice(it)))

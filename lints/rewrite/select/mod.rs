@@ -26,6 +26,7 @@ use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_base::edit::are_apart;
 use lmem_base::source::Span;
 use lmem_frame::{Access, StackObject};
+use nv_code::AccessKind;
 
 use self::effects::Effects;
 use self::holder::{Holder, IndexedUse, holders_with_members};
@@ -122,7 +123,13 @@ pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Opt
             let count = found.dimensions.iter().try_fold(1u64, |all, one| all.checked_mul(one.count?));
             let count = count.or_else(|| object.elements());
             elements = elements.max(count);
-            has_writes |= found.role != Role::Read;
+            has_writes |= match found.role {
+                Role::Read => false,
+                Role::Reference(last) => {
+                    is_written(object, &holder.tree, found.statement.start_byte()..last.end_byte())
+                }
+                Role::Write(_) | Role::Step(_) | Role::Exchange(_) => true,
+            };
             is_within_kernel &= holder.tree.is_within_kernel(found.node.start_byte());
             let range = match found.role {
                 Role::Reference(last) => found.statement.start_byte()..last.end_byte(),
@@ -146,6 +153,16 @@ pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Opt
     is_fit.then_some(Selection { rewrite, elements, selects, has_writes, chosen })
 }
 
+/// Whether an element of the object is stored to, with a computed index, in a part of the text.
+fn is_written(object: &StackObject, tree: &SyntaxTree, range: Range<usize>) -> bool {
+    let Some(range) = tree.span(range) else { return true };
+    object.accesses.iter().any(|access| {
+        let is_within =
+            |span: &Span| span.file.path == range.file.path && range.start <= span.start && span.start < range.end;
+        access.kind == AccessKind::Store && access.span.as_ref().is_some_and(is_within)
+    })
+}
+
 /// The number of selects of each chain in a statement; equal uses share one.
 fn selects_of(tree: &SyntaxTree, uses: &[IndexedUse<'_>]) -> Vec<u64> {
     let mut known: Vec<&str> = Vec::new();
@@ -157,7 +174,12 @@ fn selects_of(tree: &SyntaxTree, uses: &[IndexedUse<'_>]) -> Vec<u64> {
     });
     let count = |found: &IndexedUse<'_>| {
         let counts = found.dimensions.iter().map(|dimension| dimension.count.unwrap_or(1));
-        counts.fold(1, u64::saturating_mul)
+        // Behind a reference, all its statements are repeated for each element.
+        let repeated = match found.role {
+            Role::Reference(last) => reference::statements(found.statement, last).count() as u64 - 1,
+            _ => 1,
+        };
+        counts.fold(repeated, u64::saturating_mul)
     };
     chosen.map(count).collect()
 }
@@ -391,6 +413,45 @@ mod tests {
             // The element may be written through an alias.
             "    swap(c[n], c[0]);",
             "    int& r = c[n];",
+            "    decltype(auto) r = c[n];\n    c[0] = 5;\n    out[0] = r;",
+            "    auto&& r = c[n];\n    c[0] = 5;\n    out[0] = r;",
+            "    int (&r) = c[n];\n    c[0] = 5;\n    out[0] = r;",
+            "    int& (r) = c[n];\n    c[0] = 5;\n    out[0] = r;",
+            "    int& r(c[n]), &q = r;\n    c[0] = 5;\n    out[0] = q;",
+            "    int& r((c[n]));\n    c[0] = 5;\n    out[0] = r;",
+            "    auto& r(c[n]);\n    c[0] = 5;\n    out[0] = r;",
+            "    int q = 1, &r = c[n];\n    c[0] = 5;\n    out[0] = r;",
+            "    if (int& r = c[n]; r) c[0] = 5, out[0] = r;",
+            "    for (int& r = c[n]; r;) c[0] = 0, out[0] = r;",
+            "    int& r{c[n]};\n    c[0] = 5;\n    out[0] = r;",
+            "    int& r(c[n]);\n    c[0] = 5;\n    out[0] = r;",
+            "    const int& r = {c[n]};\n    c[0] = 5;\n    out[0] = r;",
+            "    decltype(auto) r(c[n]);\n    c[0] = 5;\n    out[0] = r;",
+            "    decltype(c[0]) r = c[n];\n    c[0] = 5;\n    out[0] = r;",
+            "    typedef int& R;\n    R r = c[n];\n    c[0] = 5;\n    out[0] = r;",
+            "    using R = int&;\n    R r = c[n];\n    c[0] = 5;\n    out[0] = r;",
+            "    using R = int&;\n    R r{c[n]};\n    c[0] = 5;\n    out[0] = r;",
+            "    using R = int&;\n    using Q = R;\n    Q r(c[n]);\n    c[0] = 5;\n    out[0] = r;",
+            "    using R = decltype((n));\n    R r = c[n];\n    c[0] = 5;\n    out[0] = r;",
+            "    std::add_lvalue_reference_t<int> r = c[n];\n    c[0] = 5;\n    out[0] = r;",
+            "    std::conditional_t<true, int&, int> r = c[n];\n    c[0] = 5;\n    out[0] = r;",
+            "    int& r = static_cast<int&>(c[n]);\n    c[0] = 5;\n    out[0] = r;",
+            "    const int& r = std::min(c[n], c[1]);\n    c[0] = 5;\n    out[0] = r;",
+            "    const int& r = std::max<int>(c[n], 1);\n    c[0] = 5;\n    out[0] = r;",
+            "    const int& r = cuda::std::clamp(c[n], 1, 2);\n    c[0] = 5;\n    out[0] = r;",
+            "    auto&& r = std::move(c[n]);\n    c[0] = 5;\n    out[0] = r;",
+            "    auto r = std::ref(c[n]);\n    c[0] = 5;\n    out[0] = r;",
+            "    auto r = std::tie(c[n], n);\n    c[0] = 5;\n    out[0] = std::get<0>(r);",
+            "    auto r = std::as_const(c[n]);\n    c[0] = 5;\n    out[0] = r;",
+            "    int& r = (int&)c[n];\n    c[0] = 5;\n    out[0] = r;",
+            "    auto f = [&r = c[n]] { return r; };\n    c[0] = 5;\n    out[0] = f();",
+            "    int& r = p ? c[n] : c[0];\n    c[0] = 5;\n    out[0] = r;",
+            "    struct View { int& one; } view{c[n]};\n    c[0] = 5;\n    out[0] = view.one;",
+            "    auto f = [&]() -> int& { return c[n]; };\n    f() = 5;",
+            "    std::pair<int&, int> two(c[n], 1);\n    c[0] = 5;\n    out[0] = two.first;",
+            "    std::tuple<int&> one{c[n]};\n    c[0] = 5;\n    out[0] = std::get<0>(one);",
+            "    std::reference_wrapper<int> one = c[n];\n    c[0] = 5;\n    out[0] = one;",
+            "    const int& r = c[n];\n    c[0] = 5;\n    out[0] = r;",
             "    out[0] = atomicAdd(&c[n], 1);",
             "    int old = c[n]++ + c[0];",
             "    if (p && c[n]++ > 0) out[0] = 1;",

@@ -98,16 +98,20 @@ fn variables<'t>(tree: &SyntaxTree, statement: Node<'t>) -> Option<Vec<Node<'t>>
     }
 }
 
+/// The statements of a block from the declaration of a reference to the last that needs it.
+pub(super) fn statements<'t>(declaration: Node<'t>, last: Node<'t>) -> impl Iterator<Item = Node<'t>> {
+    let range = declaration.start_byte()..last.end_byte();
+    let block = declaration.parent().into_iter().flat_map(Node::parts);
+    block.filter(move |it| range.contains(&it.start_byte()))
+}
+
 impl<'h> Writer<'h> {
     /// The statements from the declaration of a reference to the last that needs it, in a loop over all elements: those of the
     /// element that has the index are done. `None` if they mention the array otherwise.
     pub(super) fn reference(&mut self, found: &IndexedUse<'h>, last: Node<'h>) -> Option<Vec<Edit>> {
         let tree = self.tree;
         let (declaration, range) = (found.statement, found.statement.start_byte()..last.end_byte());
-        let statements = || {
-            let block = declaration.parent().into_iter().flat_map(Node::parts);
-            block.filter(|it| range.contains(&it.start_byte()))
-        };
+        let statements = || statements(declaration, last);
         let array = self.holder.declaration.name.as_str();
         let is_alone =
             statements().flat_map(|it| tree.identifiers_below(it)).filter(|it| tree.slice(*it) == array).count() == 1;
@@ -288,9 +292,13 @@ fn bound_name(declaration: Node<'_>) -> Option<Node<'_>> {
     name_in(declaration.field(Field::Declarator)?)
 }
 
-/// The declared name, which stands below `&` too.
+/// The declared name, which stands below `&` too; `None` for the several of a structured binding.
 fn name_in(declarator: Node<'_>) -> Option<Node<'_>> {
-    declarator.declared_name().descendants().find(|node| node.kind() == Kind::Identifier)
+    let mut node = declarator.declared_name();
+    while node.kind() == Kind::ReferenceDeclarator {
+        node = node.named_child(0)?.declared_name();
+    }
+    (node.kind() == Kind::Identifier).then_some(node)
 }
 
 /// The blanks before the first word of a line.
@@ -372,6 +380,8 @@ mod tests {
             "    float3& e = v[n];\n    e.x = 1;\n    out[0] = e.x;\n    e.y = in[0];",
             "    float3& e = v[n];\n    const float* q = &v[0].x;\n    e.x = 1;\n    e.y = q[0];",
             "    float* q = &v[0].x;\n    float3& e = v[n];\n    e.x = 1;\n    e.y = q[0];",
+            "    float& q = v[0].x;\n    float3& e = v[n];\n    e.x = 1;\n    e.y = q;",
+            "    auto& q = v[0];\n    float3& e = v[n];\n    e.x = 1;\n    e.y = q.x;",
             "    in = &v[0].x;\n    float3& e = v[n];\n    e.x = 1;\n    e.y = in[0];",
             "    float3& e = v[n];\n    e.x = n && e.y > 0 ? in[0] : 1;",
         ] {
@@ -409,6 +419,11 @@ mod tests {
             "    struct Guard { int* at; ~Guard() { *at = 1; } };\n    int& e = c[n];\n    Guard guard{p};\n    e = 1;",
             "    int& e = c[n];\n    static int all;\n    e = ++all;",
             "    int& e = c[n];\n    using T = int;\n    e = T(1);",
+            // A name for each member.
+            "    float x = n, y = n;\n    auto& [x0, y0, z0] = v[n];\n    x0 = x;\n    out[0] = y0;",
+            "    float x = n, y = n;\n    auto& [x, y, z] = v[n];\n    x = 1;\n    out[0] = y;",
+            "    float3& e = v[n];\n    auto [x, y, z] = e;\n    e.x = 1;\n    out[0] = y;",
+            "    float3& e = v[n];\n    const auto& [x, y, z] = e;\n    e.x = 1;\n    out[0] = y;",
             // The name, or the statements, are not all in sight.
             "    static int& e = c[n];\n    e = 1;",
             "    int& e = c[n], f = 1;\n    e = f;",
@@ -420,7 +435,8 @@ mod tests {
             "\n#define SET() e = 1\n    int& e = c[n];\n    e = 2;\n    SET();",
             "    int& e = c[n];\n#if 1\n    e = 1;\n#endif\n    e = 2;",
         ] {
-            assert_eq!(edited("c", Form::Branch, body), None, "{body}");
+            let name = if body.contains("v[n]") { "v" } else { "c" };
+            assert_eq!(edited(name, Form::Branch, body), None, "{body}");
         }
     }
 }

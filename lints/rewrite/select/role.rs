@@ -2,9 +2,9 @@
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node, Pointer};
-use cuda_syntax::tree::enclosing_function;
 
-use crate::rewrite::facts::evaluation::{is_in_lambda, is_value_argument};
+use crate::rewrite::facts::binding::{declares_value, is_declaration, is_value};
+use crate::rewrite::facts::evaluation::{is_list_of_values, is_value_argument, returns_value};
 use crate::rewrite::facts::exchanged::exchanged;
 use crate::rewrite::select::reference::last_use;
 
@@ -51,31 +51,24 @@ pub(super) fn role<'t>(tree: &SyntaxTree, expression: Node<'t>) -> Option<Role<'
                     None => is_value_argument(tree, parent).then_some(Role::Read),
                 };
             }
-            Kind::InitDeclarator => {
-                let declarator = parent.field(Field::Declarator)?;
-                return (declarator.kind() != Kind::ReferenceDeclarator).then_some(Role::Read);
-            }
+            Kind::InitDeclarator => return declares_value(tree, parent).then_some(Role::Read),
+            Kind::InitializerList => return is_list_of_values(tree, parent).then_some(Role::Read),
             Kind::PointerExpression => {
                 return Pointer::of(parent).is_some_and(Pointer::is_dereference).then_some(Role::Read);
             }
             Kind::CastExpression => {
-                let is_value = parent.field(Field::Type).is_some_and(|it| !tree.slice(it).contains('&'));
+                let is_value = parent.field(Field::Type).is_some_and(|it| is_value(tree, it.byte_range()));
                 return is_value.then_some(Role::Read);
             }
-            Kind::ReturnStatement => {
-                let function = enclosing_function(parent)?;
-                let head = function.field(Field::Declarator)?;
-                let is_value = head.kind() != Kind::ReferenceDeclarator && !is_in_lambda(parent);
-                return is_value.then_some(Role::Read);
-            }
+            Kind::ReturnStatement => return returns_value(tree, parent).then_some(Role::Read),
             Kind::CallExpression | Kind::CommaExpression => return None,
+            Kind::AssignmentExpression if is_declaration(parent) => return None,
             Kind::BinaryExpression
             | Kind::UnaryExpression
             | Kind::AssignmentExpression
             | Kind::SubscriptExpression
             | Kind::SubscriptArgumentList
             | Kind::FieldExpression
-            | Kind::InitializerList
             | Kind::ConditionClause
             | Kind::ConditionalExpression => return Some(Role::Read),
             _ => return None,

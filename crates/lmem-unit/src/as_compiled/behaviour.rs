@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::align::directive_name;
 use super::bracketed::{Bracketed, is_name};
 use super::functions::{Function, loud_names};
+use super::references::references;
 use super::tokens::{TokenKind, each};
 
 /// How `operator float()` is known among operators.
@@ -31,6 +32,9 @@ pub struct Behaviour {
     /// A class may keep a reference to what it is made of, or an operator may write its operands.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_keep_references: bool,
+    /// Its names of types that may be references.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub references: BTreeSet<String>,
 }
 
 impl Behaviour {
@@ -40,6 +44,7 @@ impl Behaviour {
         self.operators.extend(other.operators.iter().cloned());
         self.has_loud_operators |= other.has_loud_operators;
         self.may_keep_references |= other.may_keep_references;
+        self.references.extend(other.references.iter().cloned());
         self
     }
 }
@@ -52,19 +57,22 @@ pub fn behaviour(files: &[Vec<Cow<'_, str>>], is_open: bool) -> Vec<Behaviour> {
     let functions: Vec<Vec<Function<'_>>> =
         read.iter().map(|file| file.as_ref().map_or_else(Vec::new, |file| file.functions(&classes))).collect();
     let loud = loud_names(functions.iter().flatten(), is_open || read.iter().any(Option::is_none));
-    let of_file = |(file, functions): (&Option<Bracketed<'_>>, &Vec<Function<'_>>)| {
-        let is_unseen = |it: &Function<'_>| it.is_operator || classes.contains(it.name);
-        let (quiet, meeting): (Vec<&Function<'_>>, Vec<_>) = functions.iter().partition(|it| !loud.contains(it.name));
-        Behaviour {
-            quiet: quiet.into_iter().map(|it| it.name.to_string()).collect(),
-            operators: file.as_ref().map_or_else(|| [CONVERSION.to_string()].into(), Bracketed::operators),
-            has_loud_operators: is_open
-                || file.as_ref().is_none_or(Bracketed::computes_members)
-                || meeting.into_iter().any(is_unseen),
-            may_keep_references: file.as_ref().is_none_or(|file| file.may_keep_references(&classes)),
-        }
-    };
-    read.iter().zip(&functions).map(of_file).collect()
+    let of_file =
+        |((file, functions), references): ((&Option<Bracketed<'_>>, &Vec<Function<'_>>), BTreeSet<String>)| {
+            let is_unseen = |it: &Function<'_>| it.is_operator || classes.contains(it.name);
+            let (quiet, meeting): (Vec<&Function<'_>>, Vec<_>) =
+                functions.iter().partition(|it| !loud.contains(it.name));
+            Behaviour {
+                quiet: quiet.into_iter().map(|it| it.name.to_string()).collect(),
+                operators: file.as_ref().map_or_else(|| [CONVERSION.to_string()].into(), Bracketed::operators),
+                has_loud_operators: is_open
+                    || file.as_ref().is_none_or(Bracketed::computes_members)
+                    || meeting.into_iter().any(is_unseen),
+                may_keep_references: file.as_ref().is_none_or(|file| file.may_keep_references(&classes)),
+                references,
+            }
+        };
+    read.iter().zip(&functions).zip(references(files)).map(of_file).collect()
 }
 
 impl Bracketed<'_> {
