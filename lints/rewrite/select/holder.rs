@@ -289,7 +289,7 @@ impl Holder {
         }
         let Some(Step::Field(field)) = position.checked_sub(1).map(|before| &path.steps[before]) else { return None };
         let Step::Index(subscript) = &path.steps[position] else { return None };
-        if let Some(count) = self.member_extent(self.tree.slice(field.field(Field::Field)?)) {
+        if let Some(count) = self.member_extent(self.tree.slice(field.field(Field::Field)?), path.node.start_byte()) {
             return Some(count);
         }
         if let Some((_, count)) = self.member_of(path, object).filter(|_| position + 1 == path.steps.len()) {
@@ -334,14 +334,16 @@ impl Holder {
         (is_fit && is_same && is_plain_extent(last)).then(|| last.to_string())
     }
 
-    /// The extent of a member array, if only one member in the text has that name.
-    fn member_extent(&self, field: &str) -> Option<String> {
+    /// The extent of a member array, spelled for another place, if only one member in the text has that name.
+    fn member_extent(&self, field: &str, at: usize) -> Option<String> {
         let is_it = |name: Node<'_>| name.kind() == Kind::FieldIdentifier && self.tree.slice(name) == field;
         let arrays = self.tree.nodes_of(&[Kind::ArrayDeclarator]);
         let mut found = arrays.filter(|array| array.field(Field::Declarator).is_some_and(is_it));
         let only = found.next().filter(|_| found.next().is_none())?;
-        let count = self.tree.value_of(only.field(Field::Size)?)?;
-        Some(count.to_string())
+        let size = only.field(Field::Size)?;
+        let count = self.tree.value_of(size)?;
+        let spelled = self.tree.spelled(size, at).filter(|text| self.tree.evaluate(text, at) == Some(count));
+        Some(spelled.filter(|text| is_plain_extent(text)).unwrap_or_else(|| count.to_string()))
     }
 
     /// The element type: the inner option is `None` if it must be `auto`; the outer one if the path ends before an

@@ -85,7 +85,11 @@ impl<'t> MemberArray<'t> {
         if self.is_of_method {
             return tree.spelled(size, at);
         }
-        tree.settled_value_of(size).map(|value| value.to_string()).or_else(|| self.of_instance(size))
+        match tree.settled_value_of(size) {
+            // A constant of the class has another name outside, or none.
+            Some(_) => tree.spelled(size, at),
+            None => self.of_instance(size),
+        }
     }
 
     /// An extent as text for a call of the method, with the object that it is called for.
@@ -248,6 +252,9 @@ struct Named { float low[4]; real high[4]; };
 struct Whole { unsigned low[4]; int high[4]; };
 union Words { float part[4]; float all[16]; };
 union Bytes { uint4 v; unsigned char b[16]; };
+#define LONGEST 12
+constexpr int WIDE = 6;
+struct Rest { static const int OWN = 5; float most[LONGEST]; int n, wide[WIDE]; float own[OWN]; };
 struct Both { union { float some[4]; float every[8]; }; int n; };
 ";
 
@@ -255,7 +262,7 @@ struct Both { union { float some[4]; float every[8]; }; int n; };
     fn guarded(body: &str, mark: &str, array: &str) -> Option<String> {
         let text = format!(
             "{CLASSES}template <int M> __global__ void k(float* out, int n, Patch* q, Patch& r) {{
-    Basis<M> b; Basis<2 * M> w; Patch p; Pair v; Rows s; Tail t; Named m; Whole h; Words u; Bytes bytes; Both a; const Basis<9> d = {{}};
+    Basis<M> b; Basis<2 * M> w; Patch p; Pair v; Rows s; Tail t; Named m; Whole h; Words u; Bytes bytes; Both a; Rest e; const Basis<9> d = {{}};
     {body}
 }}\n"
         );
@@ -282,6 +289,27 @@ struct Both { union { float some[4]; float every[8]; }; int n; };
                 "for (int k = p.deg; k >= 0; --k) out[0] = out[0] * 2 + p.c[k]; // HERE",
                 "p.c",
                 "for (int k = 9; k >= 0; --k) if (k <= p.deg) out[0] = out[0] * 2 + p.c[k];",
+            ),
+            // A size has the name that it has in the class, where that means the same outside.
+            (
+                "for (int k = 0; k < n; ++k) out[k] = e.most[k]; // HERE",
+                "e.most",
+                "for (int k = 0; k < LONGEST; ++k) if (k < n) out[k] = e.most[k];",
+            ),
+            (
+                "for (int k = 0; k < n; ++k) out[k] = e.wide[k]; // HERE",
+                "e.wide",
+                "for (int k = 0; k < WIDE; ++k) if (k < n) out[k] = e.wide[k];",
+            ),
+            (
+                "const int WIDE = 2; for (int k = 0; k < n; ++k) out[k] = e.wide[k]; // HERE",
+                "e.wide",
+                "for (int k = 0; k < 6; ++k) if (k < n) out[k] = e.wide[k];",
+            ),
+            (
+                "for (int k = 0; k < n; ++k) out[k] = e.own[k]; // HERE",
+                "e.own",
+                "for (int k = 0; k < 5; ++k) if (k < n) out[k] = e.own[k];",
             ),
             // The variable is a whole object, or a reference to one.
             (

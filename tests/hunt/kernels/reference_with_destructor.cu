@@ -1,0 +1,22 @@
+// launch: n = 0, 1, 9, 30; m = 0, 2
+// what ends with the block counts
+struct Cell { float sum; int count; };
+struct Count { float* all; __device__ ~Count() { *all += 1; } };
+extern "C" __global__ void reference_with_destructor(const float* in, const int* order, float* out, int n, unsigned m)
+{
+    const int t = blockIdx.x * blockDim.x + threadIdx.x;
+    Cell c[12];
+    for (int i = 0; i < 12; ++i) c[i] = Cell{in[t * 12 + i], i};
+    float s = 0;
+    for (int i = 0; i < n; ++i) {
+        int at = order[t + i] % 12;
+        const float v = in[t + i];
+        Cell& one = c[at];
+        Count count{&s};
+        one.sum += v;
+        one.count++;
+        s *= 2;
+    }
+    for (int i = 0; i < 12; ++i) s = s * 0.5f + c[i].sum * c[i].count;
+    out[t] = s;
+}
