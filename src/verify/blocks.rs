@@ -45,6 +45,12 @@ impl Shown {
         let threads = launches.known(name).iter().map(|launch| launch.threads).collect();
         Self { threads, are_all: launches.all(name).is_some() }
     }
+
+    /// The threads of a block, if all launches are known to have the same.
+    pub fn only(&self) -> Option<u32> {
+        let first = *self.threads.first()?;
+        (self.are_all && self.threads.iter().all(|threads| *threads == first)).then_some(first)
+    }
 }
 
 /// Threads of the largest block in which each has so many registers.

@@ -46,7 +46,8 @@ pub struct Terms {
     pub blocks_must_fit: bool,
     /// The candidate counts only if as many warps are resident as before.
     pub warps_must_stay: bool,
-    /// Threads of the largest block, if the candidate relies on launches and not on the kernel's launch bounds.
+    /// Threads of a block, as the launches have them: of the largest if the candidate relies on that, else of the one that was
+    /// executed, if it is the program's.
     pub threads: Option<u32>,
     /// Cost of local accesses with a computed address.
     pub costs: ComputedCosts,

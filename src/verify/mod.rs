@@ -540,6 +540,13 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
         if *ours != *kernel || judged.iter().any(|(key, _)| *key == (kernel.mangled.as_str(), kernel.arch.as_str())) {
             continue;
         }
+        let results = after.results.get(&name).cloned();
+        let edited = after.functions.get(&name);
+        let executed = after.executed.get(&name);
+        let measured = after.timed.get(&name).cloned();
+        let demangled = demangle(&kernel.mangled);
+        let shown = |name: &str| Shown::of(subject.launches(), name);
+        let launched = || executed.and_then(|it| it.before.threads()).or_else(|| shown(&demangled).only());
         let terms = Terms {
             arch: Arch::of(subject.architecture),
             rounds: candidate.suggestion.rounds,
@@ -547,16 +554,10 @@ fn judge_kernels<'c>(candidate: &Candidate<'c>, subject: &Subject<'_>, after: &M
             must_end_spills: candidate.suggestion.must_end_spills,
             blocks_must_fit: candidate.suggestion.blocks_must_fit,
             warps_must_stay: candidate.suggestion.warps_must_stay,
-            threads: candidate.suggestion.threads,
+            threads: candidate.suggestion.threads.or_else(launched),
             costs: computed_costs(kernel.bytes / ELEMENT_BYTES, is_per_thread),
         };
-        let results = after.results.get(&name).cloned();
-        let edited = after.functions.get(&name);
-        let executed = after.executed.get(&name);
-        let measured = after.timed.get(&name).cloned();
         let figures = compare::judge(before, edited, terms)?;
-        let demangled = demangle(&kernel.mangled);
-        let shown = |name: &str| Shown::of(subject.launches(), name);
         let block_limit = match edited {
             Some(edited) => blocks::limit((before, edited), &demangled, terms.arch.gpu(), shown)?,
             None => None,

@@ -29,6 +29,8 @@ pub fn is_value(tree: &SyntaxTree, expression: Node<'_>) -> bool {
     let Some(parent) = expression.parent() else { return false };
     let is_beside_number = |field: Field| parent.field(field).is_some_and(|other| is_number(tree, other));
     match parent.kind() {
+        // `p + n`
+        Kind::BinaryExpression if !has_operators(tree) => true,
         Kind::BinaryExpression if parent.field(Field::Left) == Some(expression) => is_beside_number(Field::Right),
         Kind::BinaryExpression => is_beside_number(Field::Left),
         // Of a class with an `operator[]`, the index is an argument.
@@ -47,10 +49,12 @@ pub fn is_value(tree: &SyntaxTree, expression: Node<'_>) -> bool {
     }
 }
 
-/// `n = seen[k]`, `n += seen[k]`
+/// `n = seen[k]`, `n += seen[k]`, `p += seen[k]`
 fn is_assigned_to_number(tree: &SyntaxTree, expression: Node<'_>, parent: Node<'_>) -> bool {
     Assignment::of(parent).is_some_and(|assignment| {
-        assignment.right() == Some(expression) && assignment.left().is_some_and(|left| is_number(tree, left))
+        let is_computed = || !assignment.is_plain() && !has_operators(tree);
+        let is_number = |left| is_number(tree, left);
+        assignment.right() == Some(expression) && (is_computed() || assignment.left().is_some_and(is_number))
     })
 }
 
