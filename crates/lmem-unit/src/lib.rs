@@ -13,8 +13,8 @@ pub use artifacts::{Artifacts, Dependency, STRING_NAME, declared_target};
 pub use as_compiled::meeting;
 pub use as_compiled::{
     AsCompiled, Behaviour, Beside, Blocks, CONVERSION, CompiledFile, CompiledText, CompiledUnit, Difference, Expansion,
-    HiddenCode, MATH, Token, TokenKind, VALUES, are_heads, compiled_string, directive_name, each_token,
-    is_unroll_pragma, is_word, may_be_reference, operators_in, references_in, tokens,
+    HiddenCode, Hides, MATH, Token, TokenKind, VALUES, aliases_in, are_heads, compiled_string, directive_name,
+    each_token, is_unroll_pragma, is_word, operators_in, tokens,
 };
 pub use flags::{CapturedText, CodeTarget, DriverOptions, IneffectiveKind, IneffectiveOption, NvccFlags, NvrtcOptions};
 pub use front_end::{FrontEnd, FrontEndMember, FrontEndVariable};

@@ -7,7 +7,7 @@ use std::ops::Range;
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node, Pointer};
 use cuda_syntax::identifiers::identifiers;
-use lmem_unit::{each_token, may_be_reference, references_in};
+use lmem_unit::{Hides, aliases_in, each_token};
 
 use super::named_type::named_type;
 use super::number::is_value_type;
@@ -55,7 +55,7 @@ pub fn names_no_reference(tree: &SyntaxTree, range: Range<usize>) -> bool {
     let is_forwarded = |word: &str| {
         (known.has_arguments || known.forwarded.contains(word)) && tree.is_template_parameter(word, range.start)
     };
-    !may_be_reference(words(), &known.aliases) && !words().any(is_forwarded)
+    !Hides::Reference.is_in(words(), &known.aliases) && !words().any(is_forwarded)
 }
 
 /// What in a text may stand for a type of references.
@@ -72,7 +72,7 @@ impl ReferenceNames {
     fn of(tree: &SyntaxTree) -> Self {
         let text = tree.text();
         let mut aliases = tree.behaviour_beside().references.clone();
-        aliases.extend(references_in(text, &aliases));
+        aliases.extend(aliases_in(text, &aliases, Hides::Reference));
         let (mut forwarded, mut has_arguments) = (BTreeSet::new(), false);
         let mut last = "";
         for token in each_token(text) {

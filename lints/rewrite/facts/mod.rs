@@ -32,4 +32,5 @@ pub mod typed_use;
 pub mod unseen;
 pub mod unwritten;
 pub mod variables;
+pub mod volatile_reads;
 pub mod writes;

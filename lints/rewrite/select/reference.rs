@@ -10,7 +10,7 @@ use lmem_base::diagnostic::Edit;
 
 use super::text::condition;
 use super::{Form, Lines, Writer};
-use crate::rewrite::facts::number::is_value_type;
+use crate::rewrite::facts::number::{is_number, is_value_type};
 use crate::rewrite::facts::purity::{is_arithmetic, is_builtin, is_name_path, is_pure};
 use crate::rewrite::facts::steady::{is_reachable, may_write};
 use crate::rewrite::select::holder::IndexedUse;
@@ -249,7 +249,8 @@ impl<'h> Writer<'h> {
         self.tree.identifiers_below(node).into_iter().all(|it| {
             match resolve(&declarations, self.tree.slice(it), it.start_byte()) {
                 Some(found) if found.is_parameter => !may_write(self.tree, body, &found.name),
-                Some(found) => found.kind == DeclarationKind::Scalar,
+                // A name for a type may be that of a reference.
+                Some(found) => found.kind == DeclarationKind::Scalar && is_number(self.tree, it),
                 None => self.tree.is_fixed(self.tree.slice(it), it.start_byte()) || is_builtin(self.tree.slice(it)),
             }
         })
@@ -381,6 +382,11 @@ mod tests {
             "    float3& e = v[n];\n    const float* q = &v[0].x;\n    e.x = 1;\n    e.y = q[0];",
             "    float* q = &v[0].x;\n    float3& e = v[n];\n    e.x = 1;\n    e.y = q[0];",
             "    float& q = v[0].x;\n    float3& e = v[n];\n    e.x = 1;\n    e.y = q;",
+            "    using R = float&;\n    R q = v[0].x;\n    float3& e = v[n];\n    e.x = 1;\n    e.y = q;",
+            "    decltype(auto) q = (v[0].x);\n    float3& e = v[n];\n    e.x = 1;\n    e.y = q;",
+            "    auto& [q, y, z] = v[0];\n    float3& e = v[n];\n    e.x = 1;\n    e.y = q;",
+            "    float& q{v[0].x};\n    float3& e = v[n];\n    e.x = 1;\n    e.y = q;",
+            "    float (&q) = v[0].x;\n    float3& e = v[n];\n    e.x = 1;\n    e.y = q;",
             "    auto& q = v[0];\n    float3& e = v[n];\n    e.x = 1;\n    e.y = q.x;",
             "    in = &v[0].x;\n    float3& e = v[n];\n    e.x = 1;\n    e.y = in[0];",
             "    float3& e = v[n];\n    e.x = n && e.y > 0 ? in[0] : 1;",

@@ -7,10 +7,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::aliases::{Hides, aliases_of};
 use super::align::directive_name;
 use super::bracketed::{Bracketed, is_name};
 use super::functions::{Function, loud_names};
-use super::references::references;
 use super::tokens::{TokenKind, each};
 
 /// How `operator float()` is known among operators.
@@ -35,6 +35,9 @@ pub struct Behaviour {
     /// Its names of types that may be references.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub references: BTreeSet<String>,
+    /// Its names of types that are `volatile`, or point to what is.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub volatiles: BTreeSet<String>,
 }
 
 impl Behaviour {
@@ -45,6 +48,7 @@ impl Behaviour {
         self.has_loud_operators |= other.has_loud_operators;
         self.may_keep_references |= other.may_keep_references;
         self.references.extend(other.references.iter().cloned());
+        self.volatiles.extend(other.volatiles.iter().cloned());
         self
     }
 }
@@ -57,22 +61,23 @@ pub fn behaviour(files: &[Vec<Cow<'_, str>>], is_open: bool) -> Vec<Behaviour> {
     let functions: Vec<Vec<Function<'_>>> =
         read.iter().map(|file| file.as_ref().map_or_else(Vec::new, |file| file.functions(&classes))).collect();
     let loud = loud_names(functions.iter().flatten(), is_open || read.iter().any(Option::is_none));
-    let of_file =
-        |((file, functions), references): ((&Option<Bracketed<'_>>, &Vec<Function<'_>>), BTreeSet<String>)| {
-            let is_unseen = |it: &Function<'_>| it.is_operator || classes.contains(it.name);
-            let (quiet, meeting): (Vec<&Function<'_>>, Vec<_>) =
-                functions.iter().partition(|it| !loud.contains(it.name));
-            Behaviour {
-                quiet: quiet.into_iter().map(|it| it.name.to_string()).collect(),
-                operators: file.as_ref().map_or_else(|| [CONVERSION.to_string()].into(), Bracketed::operators),
-                has_loud_operators: is_open
-                    || file.as_ref().is_none_or(Bracketed::computes_members)
-                    || meeting.into_iter().any(is_unseen),
-                may_keep_references: file.as_ref().is_none_or(|file| file.may_keep_references(&classes)),
-                references,
-            }
-        };
-    read.iter().zip(&functions).zip(references(files)).map(of_file).collect()
+    let mut references = aliases_of(files, Hides::Reference).into_iter();
+    let mut volatiles = aliases_of(files, Hides::Volatile).into_iter();
+    let of_file = |(file, functions): (&Option<Bracketed<'_>>, &Vec<Function<'_>>)| {
+        let is_unseen = |it: &Function<'_>| it.is_operator || classes.contains(it.name);
+        let (quiet, meeting): (Vec<&Function<'_>>, Vec<_>) = functions.iter().partition(|it| !loud.contains(it.name));
+        Behaviour {
+            quiet: quiet.into_iter().map(|it| it.name.to_string()).collect(),
+            operators: file.as_ref().map_or_else(|| [CONVERSION.to_string()].into(), Bracketed::operators),
+            has_loud_operators: is_open
+                || file.as_ref().is_none_or(Bracketed::computes_members)
+                || meeting.into_iter().any(is_unseen),
+            may_keep_references: file.as_ref().is_none_or(|file| file.may_keep_references(&classes)),
+            references: references.next().unwrap_or_default(),
+            volatiles: volatiles.next().unwrap_or_default(),
+        }
+    };
+    read.iter().zip(&functions).map(of_file).collect()
 }
 
 impl Bracketed<'_> {

@@ -7,6 +7,7 @@
 //! NVRTC gives no preprocessed text. For a kernel string, only the macros that the string and its options define are
 //! known. An include may define others; then the whole text is unknown.
 
+mod aliases;
 mod align;
 mod behaviour;
 mod blocks;
@@ -19,7 +20,6 @@ mod kept;
 pub mod meeting;
 mod operand;
 mod preprocessed;
-mod references;
 mod skipped;
 mod string_text;
 pub mod tokens;
@@ -35,13 +35,13 @@ use serde::{Deserialize, Serialize};
 
 use lmem_base::source::normalize;
 
+pub use self::aliases::{Hides, aliases_in};
 pub use self::align::directive_name;
 pub use self::behaviour::{Behaviour, Beside, CONVERSION, operators_in};
 pub use self::blocks::Blocks;
 pub use self::expansion::{Expansion, MATH, VALUES, is_unroll_pragma};
 pub use self::hidden::{Hidden, are_heads};
 use self::preprocessed::Line;
-pub use self::references::{may_be_reference, references_in};
 pub use self::string_text::compiled_string;
 pub use self::unit::{CompiledUnit, HiddenCode};
 pub use crate::as_compiled::tokens::{Token, TokenKind, each as each_token, is_word, tokens};

@@ -20,6 +20,7 @@ use super::limit::is_below;
 use super::round::Round;
 use crate::rewrite::facts::operators::may_call_operators;
 use crate::rewrite::facts::purity::is_pure;
+use crate::rewrite::facts::volatile_reads::may_read_volatile;
 
 /// A loop with a constant bound and a guard. The loop never exceeded the array's extent, because each iteration with an
 /// effect accesses the element of its index.
@@ -48,6 +49,10 @@ impl ForLoop {
     pub fn guarded(&self, array: &WantedArray<'_>) -> Option<Guard> {
         let (tree, node) = (self.tree(), self.node()?);
         let (condition, body) = (self.condition()?, node.field(Field::Body)?);
+        // A guard, or a second condition, asks for the bound less often, or more often.
+        if may_read_volatile(tree, condition) {
+            return None;
+        }
         // What else the header steps must have its last value where the loop ends now.
         let is_beside = node.field(Field::Update).is_some_and(|update| update.kind() == Kind::CommaExpression);
         if is_beside && !self.is_stepped && is_counted_in_body(tree, node, self.counter()) {
@@ -119,6 +124,9 @@ impl ForLoop {
     /// The loop with a second condition, which leaves it where it did: fewer rounds are asked than with a guard.
     pub fn left_early(&self, array: &WantedArray<'_>) -> Option<Guard> {
         let (tree, node) = (self.tree(), self.node()?);
+        if may_read_volatile(tree, self.condition()?) {
+            return None;
+        }
         let elements = indexed_elements(tree, node.field(Field::Body)?, self.counter());
         let is_own = |element: &IndexedElement<'_>| array.has(tree, element.node);
         let own = elements.iter().filter(|element| element.ends_loops && is_own(element));

@@ -1,4 +1,5 @@
-//! Names of types that may be references: `using Ref = float&;`. A variable of such a type is another name of what it is made of.
+//! Names of types that hide what they are: references (`using Ref = float&;`), of which a variable is another name of what it is made of, and
+//! `volatile`, of which each read counts.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -12,29 +13,37 @@ struct Alias<'t> {
     tokens: Vec<&'t str>,
 }
 
-/// The names that the aliases of each of a unit's files give to types that may be references. One may stand for another's.
-pub(super) fn references(files: &[Vec<Cow<'_, str>>]) -> Vec<BTreeSet<String>> {
+/// What a name of a type may hide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hides {
+    Reference,
+    Volatile,
+}
+
+/// The names that the aliases of each of a unit's files give to types that hide something. One may stand for another's.
+pub(super) fn aliases_of(files: &[Vec<Cow<'_, str>>], what: Hides) -> Vec<BTreeSet<String>> {
     let files: Vec<Vec<Alias<'_>>> = files.iter().map(|tokens| aliases(tokens.iter().map(|token| &**token))).collect();
-    named(&files, &BTreeSet::new())
+    named(&files, &BTreeSet::new(), what)
 }
 
-/// The names that a text gives to types that may be references, where others are known.
-pub fn references_in(text: &str, known: &BTreeSet<String>) -> BTreeSet<String> {
+/// The names that a text gives to types that hide something, where others are known.
+pub fn aliases_in(text: &str, known: &BTreeSet<String>, what: Hides) -> BTreeSet<String> {
     let tokens = each(text).map(|token| text.get(token.range).unwrap_or(""));
-    named(&[aliases(tokens)], known).pop().unwrap_or_default()
+    named(&[aliases(tokens)], known, what).pop().unwrap_or_default()
 }
 
-/// Whether tokens of a type may mean a reference. `names` are those of types that may.
-pub fn may_be_reference<'t>(mut tokens: impl Iterator<Item = &'t str>, names: &BTreeSet<String>) -> bool {
-    tokens.any(|token| {
-        matches!(token, "&" | "&&" | "decltype")
-            || token.contains("reference")
-            || token.contains("typeof")
-            || names.contains(token)
-    })
+impl Hides {
+    /// Whether tokens of a type may mean that. `names` are those of types that hide it.
+    pub fn is_in<'t>(self, mut tokens: impl Iterator<Item = &'t str>, names: &BTreeSet<String>) -> bool {
+        let is_unseen = |token: &str| token == "decltype" || token.contains("typeof") || names.contains(token);
+        match self {
+            Self::Reference => tokens.any(|it| matches!(it, "&" | "&&") || it.contains("reference") || is_unseen(it)),
+            Self::Volatile => tokens.any(|it| it.contains("volatile") || is_unseen(it)),
+        }
+    }
 }
 
-fn named(files: &[Vec<Alias<'_>>], known: &BTreeSet<String>) -> Vec<BTreeSet<String>> {
+fn named(files: &[Vec<Alias<'_>>], known: &BTreeSet<String>, what: Hides) -> Vec<BTreeSet<String>> {
     let all: Vec<(usize, &Alias<'_>)> =
         files.iter().enumerate().flat_map(|(file, aliases)| aliases.iter().map(move |alias| (file, alias))).collect();
     let mut mentions: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -43,7 +52,7 @@ fn named(files: &[Vec<Alias<'_>>], known: &BTreeSet<String>) -> Vec<BTreeSet<Str
             mentions.entry(token).or_default().push(at);
         }
     }
-    let is_such = |at: &usize| may_be_reference(all[*at].1.tokens.iter().copied(), known);
+    let is_such = |at: &usize| what.is_in(all[*at].1.tokens.iter().copied(), known);
     let mut open: Vec<usize> = (0..all.len()).filter(is_such).collect();
     let mut found = vec![BTreeSet::new(); files.len()];
     while let Some(at) = open.pop() {
@@ -95,7 +104,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Vec<String> {
-        references_in(text, &BTreeSet::from(["Known".to_string()])).into_iter().collect()
+        aliases_in(text, &BTreeSet::from(["Known".to_string()]), Hides::Reference).into_iter().collect()
     }
 
     #[test]
@@ -114,9 +123,16 @@ mod tests {
     }
 
     #[test]
+    fn names_of_what_is_volatile() {
+        let found =
+            aliases_in("using V = volatile int; using W = V*; using R = int&;", &BTreeSet::new(), Hides::Volatile);
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), ["V", "W"]);
+    }
+
+    #[test]
     fn one_file_names_what_another_has() {
         let words = |text: &str| each(text).map(|it| Cow::Owned(text[it.range].to_string())).collect::<Vec<_>>();
-        let found = references(&[words("using A = B;"), words("using B = int&;")]);
+        let found = aliases_of(&[words("using A = B;"), words("using B = int&;")], Hides::Reference);
         assert_eq!(found, [BTreeSet::from(["A".to_string()]), BTreeSet::from(["B".to_string()])]);
     }
 }
