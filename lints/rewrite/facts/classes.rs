@@ -7,6 +7,7 @@ use cuda_syntax::{SyntaxTree, types};
 
 use super::named_type::{Class, NamedType, named_type};
 use super::plain_type::{is_assertion, is_virtual};
+use super::volatile_reads::says_volatile;
 
 /// Limit on nested classes and on type aliases.
 const MAX_STEPS: usize = 6;
@@ -53,7 +54,7 @@ fn has_plain_members(tree: &SyntaxTree, class: &Class<'_>, body: Node<'_>, is_pl
                 Kind::PointerDeclarator => true,
                 Kind::ReferenceDeclarator => false,
                 _ => is_plain(&class.spelled(tree, type_node)),
-            }) && !tree.slice(member).contains("volatile")
+            }) && !says_volatile(tree, member)
         }
         Kind::FunctionDefinition | Kind::Declaration => {
             let declarator = member.field(Field::Declarator);

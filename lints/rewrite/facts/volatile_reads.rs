@@ -70,7 +70,7 @@ fn declaration(name: Node<'_>) -> Option<Node<'_>> {
 }
 
 /// Whether a part of the text has the word, or a name for a type that does.
-fn says_volatile(tree: &SyntaxTree, node: Node<'_>) -> bool {
+pub(super) fn says_volatile(tree: &SyntaxTree, node: Node<'_>) -> bool {
     let known = tree.kept(VolatileNames::of);
     let spelled = tree.compiled().compiled(tree.text(), node.byte_range());
     let text = spelled.as_deref().unwrap_or_else(|| tree.slice(node));

@@ -3,6 +3,7 @@
 //!
 //! The variable is set wherever the index is, and read only where no element was written since then (`flow`).
 
+mod element;
 mod flow;
 
 use std::ops::Range;
@@ -14,14 +15,15 @@ use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
 
+use self::element::{is_number_read, is_object_read, write_statement};
 use self::flow::Flow;
 use super::Rewrite;
-use super::facts::evaluation::is_value_argument;
+use super::facts::classes::is_copied_plainly;
 use super::facts::integers::plain_words;
-use super::facts::number::is_number;
+use super::facts::number::{is_number, is_number_type};
 use super::facts::sites::located;
 use super::facts::steady::{is_reachable, may_be_written_unseen, may_write};
-use super::facts::taken::is_value;
+use super::facts::volatile_reads::may_read_volatile;
 use super::select::{FORMS, selection, worth};
 use super::shared::columns::uses;
 use super::shared::declaration::{Declared, declared};
@@ -45,7 +47,8 @@ pub fn suggestions(object: &StackObject) -> Vec<Suggestion> {
     let edited = |one: &Kept| {
         let rewrite = Rewrite::new(Applicability::MaybeIncorrect, one.edits.clone());
         let rewrite = rewrite.within_kernel(is_within_kernel(one)).keeping_loops(true);
-        let title = format!("keep the value of `{}` in a variable beside `{}`", one.element, one.index);
+        let relation = if one.takes_place { "in place of" } else { "beside" };
+        let title = format!("keep the value of `{}` in a variable {relation} `{}`", one.element, one.index);
         let selected = |form| {
             let rest = selection(object, form, &one.reads)?;
             let is_worth = worth::is_worth(object, &rest) && rest.has_writes && !rest.rewrite.edits.is_empty();
@@ -64,13 +67,14 @@ pub fn suggestions(object: &StackObject) -> Vec<Suggestion> {
     kept.iter().flat_map(edited).collect()
 }
 
-/// A local array of numbers of which only elements are used.
+/// A local array of numbers, or of objects that are copied plainly, of which only elements are used.
 struct Array<'t> {
     tree: &'t Rc<SyntaxTree>,
     declared: Declared<'t>,
     elements: Vec<Node<'t>>,
     /// The element type, as text.
     type_text: &'t str,
+    is_of_objects: bool,
     extent: Node<'t>,
     /// `None` for the parameter of a template, of which there is at least one element.
     size: Option<i64>,
@@ -79,6 +83,8 @@ struct Array<'t> {
 /// The edits for one index.
 struct Kept {
     index: String,
+    /// Whether nothing is left of the index.
+    takes_place: bool,
     /// `a[best]`
     element: String,
     edits: Vec<Edit>,
@@ -89,7 +95,9 @@ struct Kept {
 impl<'t> Array<'t> {
     fn at(tree: &'t Rc<SyntaxTree>, offset: usize) -> Option<Self> {
         let declared = declared(tree, offset)?;
-        let type_text = tree.slice(declared.statement.field(Field::Type)?);
+        let type_node = declared.statement.field(Field::Type)?;
+        let type_text = tree.slice(type_node);
+        let is_of_objects = !types::is_scalar(type_text) && !is_number_type(tree, type_text);
         let [extent] = declared.extents.as_slice() else { return None };
         let extent = *extent;
         let size = tree.settled_value_of(extent);
@@ -110,14 +118,16 @@ impl<'t> Array<'t> {
                 Kind::GotoStatement | Kind::LambdaExpression | Kind::SwitchStatement | Kind::ThrowStatement
             ) || node.is_assembly()
         };
-        let is_fit = types::is_scalar(type_text)
+        let is_copied = || is_copied_plainly(tree, type_text) && type_node.field(Field::Body).is_none();
+        let is_fit = (!is_of_objects || is_copied())
             && !declared.is_of_pointers
             && tree.is_plain(scope)
             && tree.compiled().is_faithful(tree.text(), &scope.byte_range())
             && !tree.differs_in_builds(&scope.byte_range())
             && !scope.descendants().any(jumps)
+            && elements.first().is_some_and(|element| !may_read_volatile(tree, *element))
             && !may_be_written_unseen(tree, scope, name);
-        is_fit.then_some(Self { tree, declared, elements, type_text, extent, size })
+        is_fit.then_some(Self { tree, declared, elements, type_text, is_of_objects, extent, size })
     }
 
     fn scope(&self) -> Option<Node<'t>> {
@@ -162,13 +172,15 @@ impl<'t> Array<'t> {
         let element = format!("{}[{index}]", tree.slice(self.declared.name));
         // An element is written by a statement, or its value is read.
         let (read, written): (Vec<Node<'t>>, Vec<Node<'t>>) =
-            self.elements.iter().partition(|element| self.write_statement(**element).is_none());
-        let writes: Vec<Node<'t>> = written.into_iter().filter_map(|write| self.write_statement(write)).collect();
-        let is_given = |element: Node<'_>| {
-            let list = element.parent().filter(|parent| parent.kind() == Kind::ArgumentList);
-            list.is_some_and(|list| is_value_argument(tree, list))
+            self.elements.iter().partition(|element| write_statement(**element).is_none());
+        let writes: Vec<Node<'t>> = written.into_iter().filter_map(write_statement).collect();
+        let is_read = |element: &Node<'t>| match self.is_of_objects {
+            true => is_object_read(tree, *element, self.type_text),
+            false => is_number_read(tree, *element),
         };
-        if !read.iter().all(|element| is_value(tree, *element) || is_given(*element)) {
+        // No object stands for none.
+        let is_none = |set: &Set<'t>| set.value.is_none_or(|value| tree.value_of(value).is_some_and(|it| it < 0));
+        if !read.iter().all(is_read) || (self.is_of_objects && sets.iter().any(is_none)) {
             return None;
         }
         let reads: Vec<Node<'t>> = read.into_iter().filter(|element| self.index_is(*element, index)).collect();
@@ -177,15 +189,24 @@ impl<'t> Array<'t> {
             return None;
         }
         let name = tree.fresh(&format!("{}_at_{index}", tree.slice(self.declared.name)), &[]);
+        // Where nothing else is asked of the index, the variable takes its place.
+        let is_known = |mention: &Node<'t>| {
+            let is_in = |range: Range<usize>| range.contains(&mention.start_byte());
+            is_in(declaration.byte_range())
+                || sets.iter().any(|set| is_in(set.statement.byte_range()))
+                || reads.iter().any(|read| is_in(read.byte_range()))
+        };
+        let takes_place = tree.names_of(function, &all, own).iter().all(is_known);
         let mut edits: Vec<Edit> = Vec::new();
         for set in &sets {
-            edits.extend(self.set(set, declaration, &name)?);
+            edits.extend(self.set(set, declaration, &name, takes_place)?);
         }
         for read in &reads {
             edits.push(tree.replacement(read.byte_range(), &name)?);
         }
         Some(Kept {
             index: index.to_string(),
+            takes_place,
             element,
             edits,
             reads: reads.iter().map(|read| read.byte_range()).collect(),
@@ -293,17 +314,8 @@ impl<'t> Array<'t> {
             && tree.means_the_same(extent, place, condition.start_byte())
     }
 
-    /// The statement that writes an element: a whole assignment or step.
-    fn write_statement(&self, element: Node<'t>) -> Option<Node<'t>> {
-        let whole = element.parent()?;
-        let target = whole.field(Field::Left).or_else(|| whole.field(Field::Argument));
-        let is_target =
-            matches!(whole.kind(), Kind::AssignmentExpression | Kind::UpdateExpression) && target == Some(element);
-        whole.parent().filter(|it| is_target && it.kind() == Kind::ExpressionStatement)
-    }
-
-    /// The statement behind one that gives the index its value.
-    fn set(&self, set: &Set<'t>, declaration: Node<'t>, name: &str) -> Option<Vec<Edit>> {
+    /// The statement behind one that gives the index its value, or in its place.
+    fn set(&self, set: &Set<'t>, declaration: Node<'t>, name: &str, takes_place: bool) -> Option<Vec<Edit>> {
         let (tree, statement) = (self.tree, set.statement);
         let array = tree.slice(self.declared.name);
         let value = match set.value {
@@ -312,6 +324,10 @@ impl<'t> Array<'t> {
             }
             _ => "0".to_string(),
         };
+        if takes_place {
+            let declared = if statement == declaration { format!("{} ", self.type_text) } else { String::new() };
+            return Some(vec![tree.replacement(statement.byte_range(), &format!("{declared}{name} = {value};"))?]);
+        }
         if statement == declaration {
             let base = tree.line_ending(statement.start_byte())?;
             let line = format!("{base}{} {name} = {value};", self.type_text);
@@ -339,6 +355,7 @@ mod tests {
     use super::*;
     use cuda_syntax::identifiers::occurrences;
     use lmem_base::edit::apply;
+    use lmem_unit::Beside;
 
     /// The body with the values of `a` beside an index, on one line.
     fn kept(index: &str, body: &str) -> Option<String> {
@@ -358,8 +375,13 @@ mod tests {
         for (body, expected) in [
             (
                 "float a[8]; int best = 0; for (int i = 1; i < 8; ++i) if (a[i] > a[best]) best = i; out[0] = a[best];",
+                "float a[8]; float a_at_best = a[0]; for (int i = 1; i < 8; ++i) if (a[i] > a_at_best) a_at_best = a[i]; \
+                 out[0] = a_at_best;",
+            ),
+            (
+                "float a[8]; int best = 0; for (int i = 1; i < 8; ++i) if (a[i] > a[best]) best = i; out[best] = a[best];",
                 "float a[8]; int best = 0; float a_at_best = a[0]; for (int i = 1; i < 8; ++i) if (a[i] > a_at_best) \
-                 { best = i; a_at_best = a[i]; } out[0] = a_at_best;",
+                 { best = i; a_at_best = a[i]; } out[best] = a_at_best;",
             ),
             // In each round anew, and written behind the last read.
             (
@@ -397,6 +419,115 @@ mod tests {
             let index = ["best", "worst", "u"].into_iter().find(|it| body.contains(&format!("int {it} = "))).unwrap();
             let expected = Some(expected.to_string()).filter(|text| !text.is_empty());
             assert_eq!(kept(index, body), expected, "{body}");
+        }
+    }
+
+    /// The same with `a` as an array of eight objects.
+    fn kept_object(classes: &str, body: &str) -> Option<String> {
+        let head = format!(
+            "struct Hit {{ float d; int id; int at[2]; __device__ float far() const {{ return d; }} }}; {classes}\n\
+            __device__ void take(Hit h); __device__ void see(const Hit& h);\n\
+            __global__ void k(const Hit* in, Hit* out, float* f, int n) {{\n    "
+        );
+        let text = format!("{head}{body}\n}}\n");
+        let beside = Beside { is_known: true, ..Beside::default() };
+        let tree = Rc::new(SyntaxTree::example("a.cu", &text).with_beside(beside));
+        let offset = head.len() + occurrences(body, "a").next()?;
+        let kept = Array::at(&tree, offset)?.kept("best")?;
+        let edited = apply(&text, &kept.edits.iter().collect::<Vec<_>>())?;
+        let lines: Vec<&str> = edited.strip_prefix(head.trim_end())?.lines().map(str::trim).collect();
+        Some(lines.join(" ").trim().trim_end_matches('}').trim().to_string())
+    }
+
+    const SEARCH: &str = "int best = 0; for (int i = 1; i < 8; ++i) if (a[i].d > a[best].d) best = i;";
+
+    #[test]
+    fn an_object_stands_beside_the_index() {
+        let found = "int best = 0; Hit a_at_best = a[0]; for (int i = 1; i < 8; ++i) if (a[i].d > a_at_best.d) \
+            { best = i; a_at_best = a[i]; }";
+        let in_place = "Hit a_at_best = a[0]; for (int i = 1; i < 8; ++i) if (a[i].d > a_at_best.d) a_at_best = a[i];";
+        for (rest, expected) in [
+            ("out[n] = a[best];", "out[n] = a_at_best;"),
+            ("Hit h = a[best];", "Hit h = a_at_best;"),
+            ("auto h = a[best];", "auto h = a_at_best;"),
+            ("f[n] = a[best].d + a[best].id;", "f[n] = a_at_best.d + a_at_best.id;"),
+            ("int id = a[best].id; a[best].d = 0;", "int id = a_at_best.id; a[best].d = 0;"),
+            ("a[best].id = a[best].id + 1;", "a[best].id = a_at_best.id + 1;"),
+            ("a[0] = a[best]; a[best] = in[n];", "a[0] = a_at_best; a[best] = in[n];"),
+        ] {
+            let kept = kept_object("", &format!("Hit a[8]; {SEARCH} {rest}"));
+            let found = if expected.contains("best]") { found } else { in_place };
+            assert_eq!(kept, Some(format!("Hit a[8]; {found} {expected}")), "{rest}");
+        }
+    }
+
+    #[test]
+    fn an_object_that_may_be_another_is_read_again() {
+        for rest in [
+            "a[n & 7].id = 3; f[n] = a[best].d;",
+            "a[n & 7].at[1] = 3; f[n] = a[best].d;",
+            "a[n & 7].at[1]++; f[n] = a[best].d;",
+            "f[n] = a[best].far();",
+            "f[n] = a[best].at[n];",
+            "f[n] = *a[best].at;",
+            "f[n] = *(a[best].at + 1);",
+            "const int* p = a[best].at; f[n] = p[0];",
+            "see(a[best]);",
+            "Hit& h = a[best]; h.d = 1;",
+            "const Hit& h = a[best]; a[0].d = 1; f[n] = h.d;",
+            "const auto& h = a[best]; a[0].d = 1; f[n] = h.d;",
+            "float& h = a[best].d; h = 1;",
+            "float* h = &a[best].d; *h = 1;",
+            "f[n] = (a[best].d = 2);",
+            "f[n] = (a[best] = in[0]).d;",
+            "auto [d, id, at] = a[best];",
+            "auto& [d, id, at] = a[best]; d = 1;",
+            "Hit* p = a; f[n] = p->d;",
+            "f[n] = sizeof(a[best]);",
+            "(a[best]).d = 3;",
+            "best = -1; if (best >= 0) f[n] = a[best].d;",
+        ] {
+            assert_eq!(kept_object("", &format!("Hit a[8]; {SEARCH} {rest}")), None, "{rest}");
+        }
+        for (classes, body) in [
+            ("struct View { const Hit& one; View(const Hit& h) : one(h) {} };", "View v = a[best]; f[n] = v.one.d;"),
+            (
+                "struct View { const Hit* one; View& operator=(const Hit& h); };",
+                "View v; v = a[best]; f[n] = v.one->d;",
+            ),
+            ("struct View { const Hit* one; View& operator=(const Hit& h); };", "f[n] = a[best].d;"),
+            ("__device__ float operator+(const Hit& h, float d);", "f[n] = a[best] + 1.f;"),
+            ("__device__ float operator+(const Hit& h, float d);", "out[n] = a[best];"),
+        ] {
+            let is_copy = body == "f[n] = a[best].d;";
+            assert_eq!(kept_object(classes, &format!("Hit a[8]; {SEARCH} {body}")).is_some(), is_copy, "{body}");
+        }
+        for class in [
+            "struct One { float d; __device__ One() {} __device__ One(const One& o) : d(o.d + 1) {} };",
+            "struct One { float d; __device__ One& operator=(float other) { d = other; return *this; } };",
+            "struct One { float d; __device__ ~One() {} };",
+            "struct One { volatile float d; };",
+            "struct One { float& d; };",
+            "typedef volatile float Cell; struct One { Cell d; };",
+            "struct One;",
+        ] {
+            assert_eq!(kept_object(class, &format!("One a[8]; {SEARCH} f[n] = a[best].d;")), None, "{class}");
+        }
+    }
+
+    #[test]
+    fn numbers_may_have_another_name() {
+        let search = "int best = 0; for (int i = 1; i < 8; ++i) if (a[i] > a[best]) best = i; f[n] = a[best];";
+        for (alias, is_number) in [
+            ("using Real = float;", true),
+            ("typedef float Real;", true),
+            ("using Real = volatile float;", false),
+            ("typedef float Real[2];", false),
+            ("using Real = float*;", false),
+            ("using Real = float&;", false),
+        ] {
+            let kept = kept_object(alias, &format!("Real a[8]; {search}"));
+            assert_eq!(kept.is_some(), is_number, "{alias} {kept:?}");
         }
     }
 
