@@ -2,6 +2,7 @@
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node};
+use cuda_syntax::tree::enclosing_function;
 
 use super::purity::is_object;
 use super::sites::{functions_named, head_of};
@@ -21,6 +22,16 @@ pub fn exchanged<'t>(tree: &'t SyntaxTree, call: Call<'t>) -> Option<[Node<'t>; 
     let arguments: Vec<Node<'t>> = call.arguments().collect();
     let [left, right] = arguments.as_slice() else { return None };
     is_swap.then_some([*left, *right])
+}
+
+/// Whether a place is in a function that exchanges what its two parameters refer to: what it accesses is named where it is called.
+pub fn is_in_exchange(tree: &SyntaxTree, offset: usize) -> bool {
+    let name = || {
+        let function = enclosing_function(tree.node_at(offset)?)?;
+        let name = head_of(function.field(Field::Declarator)?)?.field(Field::Declarator)?;
+        (name.end_byte() <= offset).then(|| tree.slice(name))
+    };
+    name().is_some_and(|name| is_exchange(tree, name))
 }
 
 /// Whether the text has one function with a name, and it exchanges what its two parameters refer to.

@@ -19,8 +19,11 @@ impl<'h> Writer<'h> {
         let used = sides.map(|side| uses.iter().find(|found| found.node == side));
         // What else is selected stands in an index.
         let are_all = used.iter().flatten().count() == uses.len();
+        // Where one side is selected, the call stays: the other may be anything that does not change the index.
+        let is_one = matches!(uses, [found] if self.is_steady_in(found, found.statement, found.statement));
         let are_fit = sides.iter().zip(&used).all(|(side, used)| match used {
             Some(found) => self.is_fit_for_exchange(found),
+            None if is_one => is_pure(tree, *side),
             None => self.is_own_value(*side) || self.is_own_element(*side),
         });
         let first = uses.first()?;
@@ -39,6 +42,18 @@ impl<'h> Writer<'h> {
             return None;
         }
         let mut lines = Lines::new();
+        if let [found] = uses
+            && is_one
+        {
+            let indices = self.indices(found, &self.base_name(found), &[], &mut lines);
+            let counters = self.counters(found, &indices)?;
+            let own = found.dimensions.iter().zip(&counters);
+            let replaced: Vec<_> =
+                own.map(|(dimension, counter)| (dimension.index.byte_range(), counter.clone())).collect();
+            let text = self.text(found.statement.byte_range(), &replaced);
+            self.loops(found, &counters, 0, &[format!("if ({}) {text}", condition(&counters, &indices))], &mut lines);
+            return self.place(first.statement, &lines, Vec::new(), true);
+        }
         let mut values = Vec::new();
         for (side, found) in sides.iter().zip(&used) {
             values.push(match found {
@@ -129,12 +144,15 @@ mod tests {
     #[test]
     fn the_other_value_may_have_a_name_or_a_constant_index() {
         let lines = |body: &str| edited("c", Form::Branch, body).map(|text| text.replace("    ", ""));
-        let text = lines("    int x = 2; std::swap(x, c[n]);").unwrap();
-        assert!(text.contains("const int x_before = x;") && text.contains("x = c_element;"), "{text}");
-        assert!(text.ends_with("if (k == n) c[k] = x_before;"), "{text}");
-        let text = lines("    for (int i = 0; i < 6; ++i) std::swap(c[n], c[i]);").unwrap();
-        assert!(text.contains("const int c_before = c[i];"), "{text}");
-        assert!(text.contains("if (k == n) c[k] = c_before;\nc[i] = c_element;"), "{text}");
+        for (body, expected) in [
+            ("    int x = 2; std::swap(x, c[n]);", "std::swap(x, c[k]);"),
+            ("    for (int i = 0; i < 6; ++i) std::swap(c[n], c[i]);", "std::swap(c[k], c[i]);"),
+            ("    std::swap(p[n], c[n]);", "std::swap(p[n], c[k]);"),
+        ] {
+            let text = lines(body).unwrap();
+            let expected = format!("#pragma unroll\nfor (int k = 0; k < 6; ++k) if (k == n) {expected}");
+            assert!(text.contains(&expected), "{text}");
+        }
     }
 
     #[test]
@@ -144,7 +162,10 @@ mod tests {
             "    std::swap(c[p[0]], c[n]);",
             "    std::swap(c[n++], c[n]);",
             "    std::swap(n, c[n]);",
-            "    std::swap(c[n], p[n]);",
+            "    int* q = &n; std::swap(c[n], *q);",
+            "    int i = n; int& j = i; std::swap(c[i], j);",
+            "    std::swap(c[n], p[--n]);",
+            "    int& i = p[0]; std::swap(c[i], p[0]);",
             "    std::swap(c[c[n]], c[n]);",
             "    std::swap(c[n], /* both */ c[n + 1]);",
             "    out[0] = (std::swap(c[n], c[n + 1]), 1);",

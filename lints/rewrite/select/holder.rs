@@ -8,7 +8,7 @@ use cuda_syntax::ast::{Field, Kind, Node, Subscript};
 use cuda_syntax::tree::{Declaration, DeclarationKind, Declarations, enclosing_function, resolve};
 use cuda_syntax::{SyntaxTree, types};
 use lmem_base::source::Span;
-use lmem_frame::StackObject;
+use lmem_frame::{Place, StackObject};
 
 use super::path::{Path, Step};
 use super::reference::last_use;
@@ -16,6 +16,7 @@ use super::role::{Role, role};
 use super::row::Row;
 use crate::rewrite::facts::classes::{class_around, member_array};
 use crate::rewrite::facts::evaluation::site;
+use crate::rewrite::facts::exchanged::is_in_exchange;
 use crate::rewrite::facts::instances::arguments_of_instances;
 use crate::rewrite::facts::number::{is_number, is_value_type};
 use crate::rewrite::facts::sites::trees;
@@ -422,7 +423,9 @@ fn holders_of(object: &StackObject, has_members: bool) -> Option<Vec<Holder>> {
     let mut holders = vec![own];
     for access in object.accesses.iter().filter(|access| access.is_computed()) {
         let span = access.span.as_ref().filter(|_| !access.in_callee && object.copying_call(access).is_none())?;
-        let innermost = access.places.iter().next().filter(|_| has_members);
+        let mut places = access.places.iter();
+        let is_named = |place: &&Place| !is_in_exchange(object.tree(place), place.offset);
+        let innermost = places.by_ref().find(is_named).filter(|_| has_members);
         let members = innermost.map(|place| Holder::members_at(object.tree(place), place.offset)).unwrap_or_default();
         if !members.is_empty() {
             for member in members {

@@ -10,8 +10,10 @@ mod read;
 mod reference;
 mod role;
 mod row;
+mod run;
 mod step;
 mod text;
+mod together;
 mod update;
 pub mod worth;
 mod write;
@@ -138,13 +140,22 @@ pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Opt
             chosen.push(holder.tree.span(range)?);
         }
         let mut writer = Writer::new(holder, form)?;
-        for statement in by_statement(uses) {
-            let counts = selects_of(&holder.tree, &statement);
+        let statements = by_statement(uses);
+        let mut rest = statements.as_slice();
+        while let Some((statement, others)) = rest.split_first() {
+            if let Some(run) = writer.run(rest) {
+                selects = selects.saturating_add(run.selects);
+                edits.extend(run.edits);
+                rest = &rest[run.statements..];
+                continue;
+            }
+            let counts = selects_of(&holder.tree, statement);
             if counts.len() > MOST_CHAINS {
                 return None;
             }
             selects = counts.into_iter().fold(selects, u64::saturating_add);
-            edits.extend(writer.statement(&statement)?);
+            edits.extend(writer.statement(statement)?);
+            rest = others;
         }
     }
     let rewrite = Rewrite::new(Applicability::MaybeIncorrect, edits);
@@ -176,7 +187,7 @@ fn selects_of(tree: &SyntaxTree, uses: &[IndexedUse<'_>]) -> Vec<u64> {
         let counts = found.dimensions.iter().map(|dimension| dimension.count.unwrap_or(1));
         // Behind a reference, all its statements are repeated for each element.
         let repeated = match found.role {
-            Role::Reference(last) => reference::statements(found.statement, last).count() as u64 - 1,
+            Role::Reference(last) => together::statements(found.statement, last).count() as u64 - 1,
             _ => 1,
         };
         counts.fold(repeated, u64::saturating_mul)
@@ -465,7 +476,7 @@ mod tests {
             "\n#define CHECK(c) if (!(c)) return\n    CHECK(c[n] > 0);",
             "    int x = 1; /* one */ c[n] = x;",
             "    int x = 1;c[n] = x;",
-            "    c[n] = 1; // first\n    /* why */ c[n] = 2;",
+            "    c[n] = 1; // first\n    /* why */ c[n + 1] = 2;",
             "    c[n] = /* one */ 1;",
             // The index may be of a class, with a `==` of its own.
             "    Slot slot = n;\n    c[slot] = 1;",

@@ -1,26 +1,16 @@
 //! `Group& g = groups[i];`: a name for an element. The statements that use the name are done for the element that has the index.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node, Pointer};
-use cuda_syntax::tree::{DeclarationKind, enclosing_function, resolve};
 use lmem_base::diagnostic::Edit;
 
-use super::text::condition;
+use super::together::{are_whole_lines, last_needed, name_in, statements};
 use super::{Form, Lines, Writer};
-use crate::rewrite::facts::number::{is_number, is_value_type};
-use crate::rewrite::facts::purity::{is_arithmetic, is_builtin, is_name_path, is_pure};
-use crate::rewrite::facts::steady::{is_reachable, may_write};
+use crate::rewrite::facts::purity::is_pure;
 use crate::rewrite::select::holder::IndexedUse;
-use crate::rewrite::select::place::is_first_on_line;
-use crate::rewrite::unroll::body::{exits, has_entries, has_meetings, is_automatic};
-
-/// Limit on the statements that stand in the loop: for each element there is a copy of them.
-const MOST_STATEMENTS: usize = 8;
-/// Limit on their lines.
-const MOST_LINES: usize = 16;
+use crate::rewrite::unroll::body::is_automatic;
 
 /// The last statement of a block that needs the reference, or the pointer, to which an element is bound, or what is declared
 /// meanwhile; `None` if an expression is bound to none, or the statements cannot stand in a loop.
@@ -38,71 +28,11 @@ pub(super) fn last_use<'t>(tree: &SyntaxTree, expression: Node<'t>) -> Option<No
         _ => false,
     };
     let declaration = initial.parent().filter(|it| is_fit && it.kind() == Kind::Declaration)?;
-    let block = declaration.parent().filter(|it| it.kind() == Kind::CompoundStatement)?;
     let is_alone = declaration.fields(Field::Declarator).count() == 1;
     if !is_alone || !is_automatic(tree, name_in(declarator)?.start_byte()) {
         return None;
     }
-    let statements: Vec<Node<'t>> = block.parts().filter(|it| it.start_byte() >= declaration.start_byte()).collect();
-    let function = enclosing_function(declaration)?;
-    let all = tree.declarations(function);
-    let mut declared = vec![name_in(declarator)?];
-    let (mut count, mut known) = (1, 0);
-    // What is declared among the statements is known there alone.
-    while let Some(name) = declared.get(known).copied() {
-        known += 1;
-        let own = resolve(&all, tree.slice(name), name.start_byte())?;
-        let last = tree.names_of(function, &all, own).into_iter().map(|name| name.end_byte()).max();
-        let until = last.map_or(0, |last| statements.iter().take_while(|it| it.start_byte() < last).count());
-        for statement in statements.iter().take(until).skip(count) {
-            declared.extend(variables(tree, *statement)?);
-        }
-        count = count.max(until);
-    }
-    let used = &statements[..count];
-    let rest = used.last()?.end_byte()..block.end_byte();
-    let behind: BTreeSet<&str> = tree
-        .identifiers_below(block)
-        .into_iter()
-        .filter(|it| rest.contains(&it.start_byte()))
-        .map(|it| tree.slice(it))
-        .collect();
-    let is_named_behind = declared.iter().any(|name| behind.contains(tree.slice(*name)));
-    // What a macro hides may use a name, or leave the loop.
-    let is_plain = tree.compiled().is_faithful(tree.text(), &(declaration.start_byte()..block.end_byte()));
-    let is_quiet = |statement: &Node<'t>| {
-        !has_meetings(tree, *statement) && exits(tree, *statement).is_empty() && !has_entries(*statement)
-    };
-    let is_fit = (2..=MOST_STATEMENTS).contains(&count) && used.iter().all(is_quiet) && is_plain && !is_named_behind;
-    is_fit.then(|| used.last().copied()).flatten()
-}
-
-/// The variables that a statement of a block declares; `None` if it declares anything else, or what ends with its scope
-/// may have effects.
-fn variables<'t>(tree: &SyntaxTree, statement: Node<'t>) -> Option<Vec<Node<'t>>> {
-    match statement.kind() {
-        Kind::ExpressionStatement
-        | Kind::IfStatement
-        | Kind::ForStatement
-        | Kind::WhileStatement
-        | Kind::DoStatement
-        | Kind::CompoundStatement => Some(Vec::new()),
-        Kind::Declaration => {
-            let type_text = tree.slice(statement.field(Field::Type)?);
-            let names: Vec<Node<'t>> = statement.fields(Field::Declarator).map(name_in).collect::<Option<_>>()?;
-            let is_value = is_value_type(tree, type_text);
-            let is_automatic = names.iter().all(|name| is_automatic(tree, name.start_byte()));
-            (is_value && is_automatic && !names.is_empty()).then_some(names)
-        }
-        _ => None,
-    }
-}
-
-/// The statements of a block from the declaration of a reference to the last that needs it.
-pub(super) fn statements<'t>(declaration: Node<'t>, last: Node<'t>) -> impl Iterator<Item = Node<'t>> {
-    let range = declaration.start_byte()..last.end_byte();
-    let block = declaration.parent().into_iter().flat_map(Node::parts);
-    block.filter(move |it| range.contains(&it.start_byte()))
+    last_needed(tree, declaration, vec![name_in(declarator)?], 1)
 }
 
 impl<'h> Writer<'h> {
@@ -115,39 +45,14 @@ impl<'h> Writer<'h> {
         let array = self.holder.declaration.name.as_str();
         let is_alone =
             statements().flat_map(|it| tree.identifiers_below(it)).filter(|it| tree.slice(*it) == array).count() == 1;
-        let text = tree.text().get(range.clone())?;
-        let is_edited = |line: &str| line.trim_start().starts_with('#') || line.ends_with('\\');
-        let is_fit = is_alone
-            && self.form == Form::Branch
-            && is_first_on_line(tree, range.start)
-            && is_last_on_line(tree, range.end)
-            && text.lines().count() <= MOST_LINES
-            && !text.lines().any(is_edited)
-            && !text.contains('"');
+        let is_fit = is_alone && self.form == Form::Branch && are_whole_lines(tree, &range);
         if !is_fit {
             return None;
         }
         let mut lines = Lines::new();
         let mut replaced: Vec<(Range<usize>, String)> = Vec::new();
         let base = self.base_name(found);
-        let mut indices = Vec::new();
-        for dimension in &found.dimensions {
-            let index = tree.slice(dimension.index);
-            // The index is compared in each round: what it names must be the same in all of them.
-            let is_steady = || {
-                tree.identifiers(dimension.index).iter().all(|name| {
-                    let name = tree.slice(*name);
-                    !is_reachable(tree, self.function, name) && !statements().any(|it| may_write(tree, it, name))
-                })
-            };
-            if self.may_stand_in_loops(dimension.index) && is_steady() {
-                indices.push(if is_name_path(dimension.index) { index.to_string() } else { format!("({index})") });
-            } else {
-                let name = self.fresh(&format!("{base}_index"));
-                lines.push((0, format!("const auto {name} = {index};")));
-                indices.push(name);
-            }
-        }
+        let indices = self.steady_indices(found, last, &mut lines);
         let after: Vec<Node<'h>> = statements().skip(1).collect();
         let mut early = Vec::new();
         let mut values = Vec::new();
@@ -166,37 +71,15 @@ impl<'h> Writer<'h> {
             }
         }
         lines.extend(values);
-        let counters = self.counters_beside(found, &indices, text)?;
+        let counters = self.counters_beside(found, &indices, tree.text().get(range.clone())?)?;
         let element = found.dimensions.iter().zip(&counters);
         replaced.extend(element.map(|(dimension, counter)| (dimension.index.byte_range(), counter.clone())));
         let head = self.text(declaration.byte_range(), &replaced);
         let start = early.last().map_or(declaration.end_byte(), |last| last.end_byte());
         let body = format!("{head}{}", self.text(start..range.end, &replaced));
-        let last_counter = counters.len() - 1;
-        for (depth, (counter, dimension)) in counters.iter().zip(&found.dimensions).enumerate() {
-            let chosen =
-                if depth == last_counter { format!(" if ({})", condition(&counters, &indices)) } else { String::new() };
-            lines.push((depth, "#pragma unroll".to_string()));
-            lines.push((
-                depth,
-                format!("for (int {counter} = 0; {counter} < {}; ++{counter}){chosen} {{", dimension.extent),
-            ));
-        }
-        let indentation = indentation(tree, range.start);
-        for (number, line) in body.lines().enumerate() {
-            let own = match number {
-                0 => line,
-                _ if line.trim().is_empty() => "",
-                _ => line.strip_prefix(indentation)?,
-            };
-            lines.push((if own.is_empty() { 0 } else { counters.len() }, own.trim_end().to_string()));
-        }
-        lines.extend((0..counters.len()).rev().map(|depth| (depth, "}".to_string())));
-        self.place_instead(range, &lines)
+        self.in_loops(found, (&counters, &indices), range, &body, lines)
     }
-}
 
-impl<'h> Writer<'h> {
     /// Whether a declaration among the statements may stand before the loop: it has one line, and reads what no statement there writes.
     fn may_come_first(&self, statement: Node<'h>, name: &str) -> bool {
         statement.kind() == Kind::Declaration
@@ -204,56 +87,6 @@ impl<'h> Writer<'h> {
             && !self.names(statement, name)
             && is_pure(self.tree, statement)
             && self.reads_elsewhere(statement)
-    }
-
-    /// Reads the parts of a value that do not name the element before the loop, which would read them for each element.
-    fn read_before(
-        &mut self,
-        node: Node<'h>,
-        name: &str,
-        base: &str,
-        replaced: &mut Vec<(Range<usize>, String)>,
-        lines: &mut Lines,
-    ) {
-        if self.names(node, name) {
-            let is_evaluated = match node.kind() {
-                Kind::BinaryExpression => !matches!(node.operator(), Some("&&" | "||" | "and" | "or")),
-                kind => {
-                    matches!(kind, Kind::ParenthesizedExpression | Kind::UnaryExpression | Kind::ArgumentList)
-                        || kind == Kind::CallExpression && is_pure(self.tree, node)
-                }
-            };
-            for child in node.named_children().filter(|_| is_evaluated) {
-                self.read_before(child, name, base, replaced, lines);
-            }
-            return;
-        }
-        let is_called = node.parent().is_some_and(|parent| parent.field(Field::Function) == Some(node));
-        if is_called || is_arithmetic(self.tree, node) || !is_pure(self.tree, node) || !self.reads_elsewhere(node) {
-            return;
-        }
-        let value = self.fresh(&format!("{base}_value"));
-        lines.push((0, format!("const auto {value} = {};", self.tree.slice(node))));
-        replaced.push((node.byte_range(), value));
-    }
-
-    fn names(&self, node: Node<'h>, name: &str) -> bool {
-        self.tree.identifiers_below(node).into_iter().any(|it| self.tree.slice(it) == name)
-    }
-
-    /// Whether all that code reads lies elsewhere than the array: parameters that keep their values lead to none of the function's own
-    /// variables, and what is no pointer leads nowhere.
-    fn reads_elsewhere(&self, node: Node<'h>) -> bool {
-        let declarations = self.tree.declarations(self.function);
-        let Some(body) = self.function.field(Field::Body) else { return false };
-        self.tree.identifiers_below(node).into_iter().all(|it| {
-            match resolve(&declarations, self.tree.slice(it), it.start_byte()) {
-                Some(found) if found.is_parameter => !may_write(self.tree, body, &found.name),
-                // A name for a type may be that of a reference.
-                Some(found) => found.kind == DeclarationKind::Scalar && is_number(self.tree, it),
-                None => self.tree.is_fixed(self.tree.slice(it), it.start_byte()) || is_builtin(self.tree.slice(it)),
-            }
-        })
     }
 }
 
@@ -291,27 +124,6 @@ fn writes_below(tree: &SyntaxTree, statement: Node<'_>, (name, is_pointer): (&st
 /// The name that a declaration gives to an element.
 fn bound_name(declaration: Node<'_>) -> Option<Node<'_>> {
     name_in(declaration.field(Field::Declarator)?)
-}
-
-/// The declared name, which stands below `&` too; `None` for the several of a structured binding.
-fn name_in(declarator: Node<'_>) -> Option<Node<'_>> {
-    let mut node = declarator.declared_name();
-    while node.kind() == Kind::ReferenceDeclarator {
-        node = node.named_child(0)?.declared_name();
-    }
-    (node.kind() == Kind::Identifier).then_some(node)
-}
-
-/// The blanks before the first word of a line.
-fn indentation(tree: &SyntaxTree, offset: usize) -> &str {
-    let start = tree.text()[..offset].rfind('\n').map_or(0, |at| at + 1);
-    &tree.text()[start..offset]
-}
-
-/// Whether nothing but a comment follows in the line.
-fn is_last_on_line(tree: &SyntaxTree, offset: usize) -> bool {
-    let rest = tree.text()[offset..].lines().next().unwrap_or("").trim_start();
-    rest.is_empty() || rest.starts_with("//")
 }
 
 #[cfg(test)]
