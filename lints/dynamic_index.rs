@@ -50,8 +50,10 @@
 //! evaluates comparisons, moves and stores as often as before and in the same order. It differs only if the loop began
 //! beyond the array, which was undefined.
 //!
-//! The value of an element stands in a variable beside its index only if the index is set by whole statements, to numbers of
-//! elements that are read there anyway, and if no element is written between that and any read. A copy becomes a reference only if
+//! Statements in a row that write one element are done for it in one loop if none changes the index, and what they declare is not used
+//! behind them. The value of an element stands in a variable beside its index only if the index is set by whole statements, to numbers of
+//! elements that are read there anyway, and if no element is written between that and any read; of a structure, if its copies are
+//! plain. A copy becomes a reference only if
 //! nothing is written before its last use, or nothing can write what it is of.
 //!
 //! A table becomes `const` only if each mention of its name in the unit reads an element in device code. One with external

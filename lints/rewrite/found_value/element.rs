@@ -8,12 +8,18 @@ use crate::rewrite::facts::evaluation::is_value_argument;
 use crate::rewrite::facts::number::is_number;
 use crate::rewrite::facts::taken::{has_operators, is_value, may_keep_references, stays_alone};
 
+/// The element with the members and subscripts behind it.
+pub(super) fn with_parts(element: Node<'_>) -> Node<'_> {
+    let mut whole = element;
+    while let Some(part) = whole.parent().filter(|parent| is_part(*parent, whole)) {
+        whole = part;
+    }
+    whole
+}
+
 /// The statement that writes an element, or a part of it: a whole assignment or step.
 pub(super) fn write_statement(element: Node<'_>) -> Option<Node<'_>> {
-    let mut target = element;
-    while let Some(part) = target.parent().filter(|parent| is_part(*parent, target)) {
-        target = part;
-    }
+    let target = with_parts(element);
     let whole = target.parent()?;
     let written = whole.field(Field::Left).or_else(|| whole.field(Field::Argument));
     let is_written =
@@ -38,14 +44,11 @@ pub(super) fn is_number_read(tree: &SyntaxTree, element: Node<'_>) -> bool {
 
 /// Whether a number of an object that is an element is read, or the object is copied to another of its type.
 pub(super) fn is_object_read(tree: &SyntaxTree, element: Node<'_>, type_text: &str) -> bool {
-    let mut member = element;
-    while let Some(part) =
-        member.parent().filter(|parent| parent.kind() == Kind::FieldExpression && is_part(*parent, member))
-    {
-        member = part;
-    }
+    let member = with_parts(element);
     if member != element {
-        return is_number(tree, member) && is_number_read(tree, member);
+        let has_subscripts =
+            member.descendants().any(|it| it.kind() == Kind::SubscriptExpression && it.end_byte() > element.end_byte());
+        return !has_subscripts && is_number(tree, member) && is_number_read(tree, member);
     }
     // An operator of the class may give an address in it.
     is_copied_to_its_type(tree, element, type_text)

@@ -15,7 +15,7 @@ use cuda_syntax::{SyntaxTree, types};
 use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
 
-use self::element::{is_number_read, is_object_read, write_statement};
+use self::element::{is_number_read, is_object_read, with_parts, write_statement};
 use self::flow::Flow;
 use super::Rewrite;
 use super::facts::classes::is_copied_plainly;
@@ -209,7 +209,7 @@ impl<'t> Array<'t> {
             takes_place,
             element,
             edits,
-            reads: reads.iter().map(|read| read.byte_range()).collect(),
+            reads: reads.iter().map(|read| with_parts(*read).byte_range()).collect(),
         })
     }
 

@@ -66,7 +66,7 @@ impl<'h> Writer<'h> {
             let is_pointer = bound.is_some_and(|it| it.kind() == Kind::PointerDeclarator);
             if rest.iter().all(|statement| writes_below(tree, *statement, (name, is_pointer))) {
                 for right in rest.iter().filter_map(|it| it.named_child(0)?.field(Field::Right)) {
-                    self.read_before(right, name, &base, &mut replaced, &mut values);
+                    self.read_before((right, false), name, &base, &mut replaced, &mut values);
                 }
             }
         }

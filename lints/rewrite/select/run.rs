@@ -179,8 +179,11 @@ impl<'h> Writer<'h> {
         let indices = self.steady_indices(found, last, &mut lines);
         if self.may_read_before(first, last) {
             let array = self.holder.declaration.name.as_str();
-            for right in statements(first, last).filter_map(|it| it.named_child(0)?.field(Field::Right)) {
-                self.read_before(right, array, &base, &mut replaced, &mut lines);
+            for statement in statements(first, last) {
+                let right = statement.named_child(0).and_then(|it| it.field(Field::Right));
+                if let Some(right) = right {
+                    self.read_before((right, statement == first), array, &base, &mut replaced, &mut lines);
+                }
             }
             let is_read = |node: Node<'h>| replaced.iter().any(|(range, _)| *range == node.byte_range());
             let mut rights = statements(first, last).filter_map(|it| it.named_child(0)?.field(Field::Right));

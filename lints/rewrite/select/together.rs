@@ -162,10 +162,11 @@ impl<'h> Writer<'h> {
         self.place_instead(range, &lines)
     }
 
-    /// Reads the parts of a value that do not name the element before the loop, which would read them for each element.
+    /// Reads the parts of a value that do not name the element before the loop, which would read them for each element. Before the
+    /// first statement nothing is written that they could read.
     pub(super) fn read_before(
         &mut self,
-        node: Node<'h>,
+        (node, is_of_first): (Node<'h>, bool),
         name: &str,
         base: &str,
         replaced: &mut Vec<(Range<usize>, String)>,
@@ -180,12 +181,13 @@ impl<'h> Writer<'h> {
                 }
             };
             for child in node.named_children().filter(|_| is_evaluated) {
-                self.read_before(child, name, base, replaced, lines);
+                self.read_before((child, is_of_first), name, base, replaced, lines);
             }
             return;
         }
         let is_called = node.parent().is_some_and(|parent| parent.field(Field::Function) == Some(node));
-        if is_called || is_arithmetic(self.tree, node) || !is_pure(self.tree, node) || !self.reads_elsewhere(node) {
+        let is_fit = !is_called && !is_arithmetic(self.tree, node) && is_pure(self.tree, node);
+        if !is_fit || !(is_of_first || self.reads_elsewhere(node)) {
             return;
         }
         let value = self.fresh(&format!("{base}_value"));
