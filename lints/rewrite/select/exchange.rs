@@ -19,41 +19,37 @@ impl<'h> Writer<'h> {
         let used = sides.map(|side| uses.iter().find(|found| found.node == side));
         // What else is selected stands in an index.
         let are_all = used.iter().flatten().count() == uses.len();
-        // Where one side is selected, the call stays: the other may be anything that does not change the index.
-        let is_one = matches!(uses, [found] if self.is_steady_in(found, found.statement, found.statement));
-        let are_fit = sides.iter().zip(&used).all(|(side, used)| match used {
-            Some(found) => self.is_fit_for_exchange(found),
-            None if is_one => is_pure(tree, *side),
-            None => self.is_own_value(*side) || self.is_own_element(*side),
-        });
         let first = uses.first()?;
-        let type_text = first.type_text.clone().filter(|text| is_value_type(tree, text))?;
-        let are_alike =
-            uses.iter().all(|found| found.type_text.as_ref() == Some(&type_text) && found.dimensions.len() == 1);
         // `swap(x, a[x])` would ask for the new `x`.
         let is_index = |side: &Node<'h>| {
             let names = || uses.iter().flat_map(|found| &found.dimensions).flat_map(|it| tree.identifiers(it.index));
             side.kind() == Kind::Identifier && names().any(|name| tree.slice(name) == tree.slice(*side))
         };
-        let is_plain = !sides.iter().any(is_index)
+        let is_plain = are_all
+            && uses.iter().all(|found| self.is_fit_for_exchange(found))
+            && !sides.iter().any(is_index)
             && tree.compiled().is_verbatim(&call.byte_range())
             && !has_comment(first.statement, uses);
-        if !(are_all && are_fit && are_alike && is_plain) {
+        if !is_plain {
+            return None;
+        }
+        if let [found] = uses
+            && sides.iter().all(|side| *side == found.node || is_pure(tree, *side))
+            && self.is_steady_in(found, found.statement, found.statement)
+        {
+            return self.exchange_where_it_is(found);
+        }
+        let are_fit = sides
+            .iter()
+            .zip(&used)
+            .all(|(side, used)| used.is_some() || self.is_own_value(*side) || self.is_own_element(*side));
+        let type_text = first.type_text.clone().filter(|text| are_fit && is_value_type(tree, text))?;
+        let are_alike =
+            uses.iter().all(|found| found.type_text.as_ref() == Some(&type_text) && found.dimensions.len() == 1);
+        if !are_alike {
             return None;
         }
         let mut lines = Lines::new();
-        if let [found] = uses
-            && is_one
-        {
-            let indices = self.indices(found, &self.base_name(found), &[], &mut lines);
-            let counters = self.counters(found, &indices)?;
-            let own = found.dimensions.iter().zip(&counters);
-            let replaced: Vec<_> =
-                own.map(|(dimension, counter)| (dimension.index.byte_range(), counter.clone())).collect();
-            let text = self.text(found.statement.byte_range(), &replaced);
-            self.loops(found, &counters, 0, &[format!("if ({}) {text}", condition(&counters, &indices))], &mut lines);
-            return self.place(first.statement, &lines, Vec::new(), true);
-        }
         let mut values = Vec::new();
         for (side, found) in sides.iter().zip(&used) {
             values.push(match found {
@@ -80,6 +76,21 @@ impl<'h> Writer<'h> {
             self.loops(found, &counters, 0, &[format!("if ({condition}) {element} = {value};")], &mut lines);
         }
         self.place(first.statement, &lines, Vec::new(), true)
+    }
+
+    /// The call in a loop over all elements, made for the one that has the index. What it is exchanged with may be anything that does
+    /// not change the index.
+    fn exchange_where_it_is(&mut self, found: &IndexedUse<'h>) -> Option<Vec<Edit>> {
+        let mut lines = Lines::new();
+        let indices = self.indices(found, &self.base_name(found), &[], &mut lines);
+        let counters = self.counters(found, &indices)?;
+        let own = found.dimensions.iter().zip(&counters);
+        let replaced: Vec<_> =
+            own.map(|(dimension, counter)| (dimension.index.byte_range(), counter.clone())).collect();
+        let text = self.text(found.statement.byte_range(), &replaced);
+        let body = format!("if ({}) {text}", condition(&counters, &indices));
+        self.loops(found, &counters, 0, &[body], &mut lines);
+        self.place(found.statement, &lines, Vec::new(), true)
     }
 
     /// Whether an expression is a variable that only this function can change.
@@ -148,6 +159,7 @@ mod tests {
             ("    int x = 2; std::swap(x, c[n]);", "std::swap(x, c[k]);"),
             ("    for (int i = 0; i < 6; ++i) std::swap(c[n], c[i]);", "std::swap(c[k], c[i]);"),
             ("    std::swap(p[n], c[n]);", "std::swap(p[n], c[k]);"),
+            ("    std::swap(*p, c[n]);", "std::swap(*p, c[k]);"),
         ] {
             let text = lines(body).unwrap();
             let expected = format!("#pragma unroll\nfor (int k = 0; k < 6; ++k) if (k == n) {expected}");
@@ -165,6 +177,8 @@ mod tests {
             "    int* q = &n; std::swap(c[n], *q);",
             "    int i = n; int& j = i; std::swap(c[i], j);",
             "    std::swap(c[n], p[--n]);",
+            "    std::swap((n), c[n]);",
+            "    std::swap(n > 0 ? n : p[0], c[n]);",
             "    int& i = p[0]; std::swap(c[i], p[0]);",
             "    std::swap(c[c[n]], c[n]);",
             "    std::swap(c[n], /* both */ c[n + 1]);",

@@ -155,6 +155,8 @@ pub fn selection(object: &StackObject, form: Form, done: &[Range<usize>]) -> Opt
             }
             selects = counts.into_iter().fold(selects, u64::saturating_add);
             edits.extend(writer.statement(statement)?);
+            let end = statement.iter().map(|found| found.statement.end_byte()).max();
+            writer.edited_until = writer.edited_until.max(end.unwrap_or(0));
             rest = others;
         }
     }
@@ -213,6 +215,8 @@ struct Writer<'h> {
     form: Form,
     /// Names of the text and those that were given; made for the first.
     names: Option<FreshNames<'h>>,
+    /// The end of the last statement that was edited.
+    edited_until: usize,
 }
 
 /// Lines of new code, each with its nesting depth.
@@ -220,7 +224,7 @@ type Lines = Vec<(usize, String)>;
 
 impl<'h> Writer<'h> {
     fn new(holder: &'h Holder, form: Form) -> Option<Self> {
-        Some(Self { holder, tree: &holder.tree, function: holder.function()?, form, names: None })
+        Some(Self { holder, tree: &holder.tree, function: holder.function()?, form, names: None, edited_until: 0 })
     }
 
     /// The edits of a statement; `None` if an element cannot be read before it.
@@ -329,6 +333,16 @@ mod tests {
         body: &str,
         ask: impl FnOnce(&StackObject<'_>) -> Option<R>,
     ) -> Option<R> {
+        with_accesses(name, text, (body, ""), ask)
+    }
+
+    /// The same with computed accesses in the lines that have a text.
+    fn with_accesses<R>(
+        name: &str,
+        text: &str,
+        (body, computed): (&str, &str),
+        ask: impl FnOnce(&StackObject<'_>) -> Option<R>,
+    ) -> Option<R> {
         let example = Example::new(text);
         let (trees, facts) = (example.trees(), UnitFacts::default());
         let id = trees.id(Example::NAME)?;
@@ -347,7 +361,8 @@ mod tests {
             bytes: Some(64),
             span: tree.span(declared..declared + name.len())?,
         });
-        let lines = body.lines().enumerate().map(|(number, _)| HEAD.lines().count() + 1 + number);
+        let lines = body.lines().enumerate().filter(|(_, line)| line.contains(computed));
+        let lines = lines.map(|(number, _)| HEAD.lines().count() + 1 + number);
         object.accesses = lines
             .filter_map(|line| {
                 let line = u32::try_from(line).ok()?;
@@ -370,8 +385,13 @@ mod tests {
 
     /// The statements of a kernel after the edits for one of its arrays; `None` if there are none.
     pub(super) fn edited(name: &str, form: Form, body: &str) -> Option<String> {
+        edited_where(name, form, body, "")
+    }
+
+    /// The same with computed accesses in the lines that have a text.
+    pub(super) fn edited_where(name: &str, form: Form, body: &str, computed: &str) -> Option<String> {
         let text = kernel(body);
-        let selection = with_object(name, &text, body, |object| selection(object, form, &[]))?;
+        let selection = with_accesses(name, &text, (body, computed), |object| selection(object, form, &[]))?;
         let edited = apply(&text, &selection.rewrite.edits.iter().collect::<Vec<_>>())?;
         let body = edited.strip_prefix(HEAD)?.strip_suffix("\n}\n")?;
         Some(body.to_string())

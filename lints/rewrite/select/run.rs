@@ -39,21 +39,50 @@ impl<'h> Writer<'h> {
                 })
         };
         let most = groups.iter().take_while(|group| group.iter().all(is_same)).count().min(MOST_STATEMENTS);
-        (2..=most).rev().find_map(|count| {
+        (1..=most).rev().find_map(|count| {
             let uses = groups[..count].concat();
-            let last = self.ends(first, uses.last()?.statement)?;
-            // What follows has uses of its own.
-            let is_apart = groups[count..].iter().flatten().all(|it| it.statement.start_byte() >= last.end_byte());
-            let is_fit = is_apart
-                && self.is_steady_in(found, first, last)
-                && statements(first, last).all(|statement| self.is_part(statement, first, last))
-                && uses.iter().any(|it| matches!(it.role, Role::Write(_)))
-                && are_whole_lines(self.tree, &(first.start_byte()..last.end_byte()));
-            let edits = is_fit.then(|| self.in_one_loop(found, &uses, last))??;
-            let each = found.dimensions.iter().map(|dimension| dimension.count.unwrap_or(1));
-            let selects = each.fold(count as u64, u64::saturating_mul);
-            Some(Run { statements: count, selects, edits })
+            let until = uses.last()?.statement;
+            // Statements beside them may use the element, too: the compiler stores two members at once.
+            let wider = (self.before(first, found), self.behind(until, found));
+            let narrow = (count > 1).then_some((first, until));
+            let mut ranges = Some(wider).filter(|_| wider.0 != wider.1).into_iter().chain(narrow);
+            ranges.find_map(|(first, until)| {
+                let last = self.ends(first, until)?;
+                // What follows has uses of its own.
+                let is_apart = groups[count..].iter().flatten().all(|it| it.statement.start_byte() >= last.end_byte());
+                let is_fit = is_apart
+                    && self.is_steady_in(found, first, last)
+                    && statements(first, last).all(|statement| self.is_part(statement, first, last))
+                    && uses.iter().any(|it| matches!(it.role, Role::Write(_)))
+                    && are_whole_lines(self.tree, &(first.start_byte()..last.end_byte()));
+                let edits = is_fit.then(|| self.in_one_loop(found, &uses, (first, last)))??;
+                let each = found.dimensions.iter().map(|dimension| dimension.count.unwrap_or(1));
+                let selects = each.fold(count as u64, u64::saturating_mul);
+                self.edited_until = last.end_byte();
+                Some(Run { statements: count, selects, edits })
+            })
         })
+    }
+
+    /// The first of the statements right before one that use the element, too, and of which none was edited.
+    fn before(&self, statement: Node<'h>, found: &IndexedUse<'h>) -> Node<'h> {
+        let is_free = |it: &Node<'h>| it.start_byte() >= self.edited_until && self.uses_element(*it, found);
+        let before = |node: &Node<'h>| neighbour(*node, Node::prev_sibling).filter(is_free);
+        std::iter::successors(Some(statement), before).last().unwrap_or(statement)
+    }
+
+    /// The last of those right behind one.
+    fn behind(&self, statement: Node<'h>, found: &IndexedUse<'h>) -> Node<'h> {
+        let next = |node: &Node<'h>| neighbour(*node, Node::next_sibling).filter(|it| self.uses_element(*it, found));
+        std::iter::successors(Some(statement), next).last().unwrap_or(statement)
+    }
+
+    /// Whether a statement is an assignment, or a declaration, in which the element of an index is named.
+    fn uses_element(&self, statement: Node<'h>, found: &IndexedUse<'h>) -> bool {
+        let is_index = |it: Node<'h>| found.dimensions.iter().any(|own| self.is_same_text(own.index, it));
+        let mut subscripts = statement.descendants().filter(|it| self.is_of_array_path(*it)).filter_map(Subscript::of);
+        matches!(statement.kind(), Kind::ExpressionStatement | Kind::Declaration)
+            && subscripts.any(|it| it.index().is_some_and(is_index))
     }
 
     /// The last statement that needs what is declared from one statement to another.
@@ -169,9 +198,13 @@ impl<'h> Writer<'h> {
     }
 
     /// The statements of a run in a loop over all elements; `None` if they read anything else there than the array and variables.
-    fn in_one_loop(&mut self, found: &IndexedUse<'h>, uses: &[IndexedUse<'h>], last: Node<'h>) -> Option<Vec<Edit>> {
+    fn in_one_loop(
+        &mut self,
+        found: &IndexedUse<'h>,
+        uses: &[IndexedUse<'h>],
+        (first, last): (Node<'h>, Node<'h>),
+    ) -> Option<Vec<Edit>> {
         let tree = self.tree;
-        let first = found.statement;
         let range = first.start_byte()..last.end_byte();
         let mut lines = Lines::new();
         let mut replaced: Vec<(Range<usize>, String)> = Vec::new();
@@ -217,10 +250,15 @@ impl<'h> Writer<'h> {
     }
 }
 
+/// The next statement of a block in a direction, without comments.
+fn neighbour<'t>(node: Node<'t>, next: fn(&Node<'t>) -> Option<Node<'t>>) -> Option<Node<'t>> {
+    std::iter::successors(next(&node), next).find(|node| node.kind() != Kind::Comment)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Form;
-    use super::super::tests::{check, edited};
+    use super::super::tests::{check, edited, edited_where};
 
     #[test]
     fn statements_of_one_index_share_a_loop() {
@@ -270,6 +308,19 @@ mod tests {
         v[k].y = v_value_2 + v[k].x;
     }",
         );
+    }
+
+    #[test]
+    fn statements_beside_share_the_loop() {
+        let beside = |body: &str, computed: &str| {
+            let text = edited_where("v", Form::Branch, body, computed).unwrap();
+            text.replace("    ", "").replace("#pragma unroll\nfor (int k = 0; k < 5; ++k) if (k == n) ", "for ")
+        };
+        let all = "    v[n].x = 1;\n    // both\n    v[n].y = v[n].x + v[0].x;\n    v[n].z++;";
+        assert_eq!(beside(all, "v[n].y"), "for {\nv[k].x = 1;\n// both\nv[k].y = v[k].x + v[0].x;\nv[k].z++;\n}");
+        // One that does something else stays.
+        assert_eq!(beside("    v[n].x = 1;\n    out[0] = v[n].x;", "v[n].x = 1"), "for v[k].x = 1;\nout[0] = v[n].x;");
+        assert_eq!(beside("    v[n].x = 1;\n    v[n + 1].y = 2;", "v[n].x"), "for v[k].x = 1;\nv[n + 1].y = 2;");
     }
 
     #[test]
