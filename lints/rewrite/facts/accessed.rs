@@ -1,10 +1,12 @@
 //! Whether an expression that names an element reads or writes it.
 
+use std::ops::Range;
+
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Member, Node};
 use cuda_syntax::tree::is_callee;
 
-use super::binding::declares_value;
+use super::binding::{declares_value, names_no_reference};
 use super::called::called as function_of;
 use super::number::is_number;
 use super::purity::{is_pure_call, takes_values};
@@ -67,7 +69,7 @@ fn is_value(tree: &SyntaxTree, parent: Node<'_>, node: Node<'_>) -> bool {
         | Kind::ConditionClause => true,
         Kind::UnaryExpression => matches!(parent.operator(), Some("-" | "+" | "!" | "~")),
         Kind::ConditionalExpression => parent.field(Field::Condition) == Some(node),
-        Kind::CastExpression => parent.field(Field::Type).is_some_and(|it| is_value_type(tree.slice(it))),
+        Kind::CastExpression => parent.field(Field::Type).is_some_and(|it| is_value_type(tree, it.byte_range())),
         Kind::InitDeclarator => {
             let declarator = parent.field(Field::Declarator).map(Node::kind);
             matches!(declarator, Some(Kind::Identifier | Kind::PointerDeclarator)) && declares_value(tree, parent)
@@ -88,8 +90,8 @@ fn takes_value(tree: &SyntaxTree, call: Call<'_>, argument: Node<'_>) -> bool {
     let takes_number = || takes_number().is_some();
     let text = tree.slice(called);
     let is_cast = text.contains("_cast");
-    let is_value = match text.split_once('<').filter(|_| is_cast) {
-        Some((_, type_text)) => is_value_type(type_text.trim_end_matches('>')),
+    let is_value = match text.find('<').filter(|_| is_cast) {
+        Some(start) => is_value_type(tree, called.start_byte() + start + 1..called.end_byte() - 1),
         None => {
             is_pure_call(tree, call.node()) || takes_values(tree, called) || is_number(tree, argument) && takes_number()
         }
@@ -97,8 +99,10 @@ fn takes_value(tree: &SyntaxTree, call: Call<'_>, argument: Node<'_>) -> bool {
     is_value && !is_macro
 }
 
-fn is_value_type(type_text: &str) -> bool {
-    !type_text.contains('&') && type_text.trim() != "void"
+/// Whether the type that is written in a range is one of values.
+fn is_value_type(tree: &SyntaxTree, range: Range<usize>) -> bool {
+    let is_void = tree.text().get(range.clone()).is_none_or(|text| text.trim() == "void");
+    names_no_reference(tree, range) && !is_void
 }
 
 /// Whether the text declares members under a name, and none of them is an array or a reference. Vectors of the toolkit

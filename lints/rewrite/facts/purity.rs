@@ -187,15 +187,16 @@ pub fn is_object(tree: &SyntaxTree, called: Node<'_>, name: &str) -> bool {
 /// Whether the text declares functions with the name, and none of them takes references.
 fn is_defined_with_values(tree: &SyntaxTree, name: &str) -> bool {
     let lists = parameters(tree, name);
-    !tree.is_declared_beside(name) && !lists.is_empty() && lists.iter().all(|list| !list.contains('&'))
+    !tree.is_declared_beside(name)
+        && !lists.is_empty()
+        && lists.iter().all(|list| names_no_reference(tree, list.byte_range()))
 }
 
 /// Parameter lists of the functions that a text declares under a name.
-fn parameters<'v>(tree: &'v SyntaxTree, name: &str) -> Vec<&'v str> {
+fn parameters<'v>(tree: &'v SyntaxTree, name: &str) -> Vec<Node<'v>> {
     let declarators = tree.nodes_of(&[Kind::FunctionDeclarator]);
     let is_it = |node: &Node<'_>| node.field(Field::Declarator).is_some_and(|it| last_name(tree.slice(it)) == name);
-    let lists = declarators.filter(is_it).filter_map(|node| node.field(Field::Parameters));
-    lists.map(|list| tree.slice(list)).collect()
+    declarators.filter(is_it).filter_map(|node| node.field(Field::Parameters)).collect()
 }
 
 #[cfg(test)]
@@ -205,6 +206,7 @@ mod tests {
     fn value<Answer>(expression: &str, ask: impl Fn(&SyntaxTree, Node<'_>) -> Answer) -> Answer {
         let text = format!(
             "#define cosf(x) (++n, x)\n__device__ float half(float x) {{ return x / 2; }}\n__device__ void add(float& x) {{ ++x; }}\n\
+             using Ref = float&; __device__ void raise(Ref x) {{ ++x; }}\n\
              __device__ float sinf(float& x) {{ return ++x; }}\ntemplate <int W> __global__ void k(int n) {{ f = {expression}; }}\n"
         );
         let tree = SyntaxTree::example("a.cu", text.as_str());
@@ -252,6 +254,6 @@ mod tests {
         let called =
             |expression: &str| value(expression, |tree, node| takes_values(tree, node.field(Field::Function).unwrap()));
         assert!(called("half(x)") && called("fminf(x, y)") && called("atomicAdd(p, x)"));
-        assert!(!called("add(x)") && !called("swap(x, y)") && !called("sinf(x)"));
+        assert!(!called("add(x)") && !called("swap(x, y)") && !called("sinf(x)") && !called("raise(x)"));
     }
 }

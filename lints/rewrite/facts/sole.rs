@@ -7,7 +7,7 @@ use cuda_syntax::ast::{Call, Field, Kind, Member, Node, Pointer};
 use cuda_syntax::tree::{Declaration, DeclarationKind, access_path, enclosing_function, is_callee, last_name, resolve};
 
 use super::accessed::is_scalar_member;
-use super::binding::declares_value;
+use super::binding::{declares_value, names_no_reference};
 use super::evaluation::is_in_lambda;
 use super::purity::{is_pure, is_pure_call, takes_values};
 
@@ -113,7 +113,7 @@ fn is_value(tree: &SyntaxTree, path: Node<'_>, own: &Declaration) -> bool {
         Kind::ForStatement | Kind::WhileStatement | Kind::DoStatement | Kind::ConditionalExpression => {
             parent.field(Field::Condition) == Some(path)
         }
-        Kind::CastExpression => parent.field(Field::Type).is_some_and(|it| !tree.slice(it).contains('&')),
+        Kind::CastExpression => parent.field(Field::Type).is_some_and(|it| names_no_reference(tree, it.byte_range())),
         Kind::InitDeclarator => {
             let is_name = parent.field(Field::Declarator).is_some_and(|it| it.kind() == Kind::Identifier);
             is_name && declares_value(tree, parent)

@@ -5,7 +5,7 @@ use cuda_syntax::ast::{Field, Kind, Node, Pointer, Update};
 use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{Declaration, DeclarationKind, Declarations, Volatility, enclosing_function, resolve};
 
-use super::binding::{declares_value, is_declaration};
+use super::binding::{declares_value, is_declaration, names_no_reference};
 use super::classes::member_here;
 use super::evaluation::is_value_argument;
 use super::outer::may_be_member;
@@ -146,7 +146,9 @@ fn hands_out(tree: &SyntaxTree, name: Node<'_>) -> bool {
             Kind::UpdateExpression if !Update::of(parent).is_some_and(Update::is_prefix) => return is_chosen,
             Kind::AssignmentExpression | Kind::UpdateExpression if is_chosen => return true,
             Kind::AssignmentExpression | Kind::UpdateExpression => (node, is_chosen) = (parent, true),
-            Kind::CastExpression => return parent.field(Field::Type).is_none_or(|it| tree.slice(it).contains('&')),
+            Kind::CastExpression => {
+                return parent.field(Field::Type).is_none_or(|it| !names_no_reference(tree, it.byte_range()));
+            }
             Kind::ArgumentList => return is_chosen && !is_value_argument(tree, parent),
             Kind::PointerExpression => return Pointer::of(parent).is_some_and(Pointer::is_address),
             Kind::InitDeclarator => return parent.field(Field::Value) == Some(node) && !declares_value(tree, parent),

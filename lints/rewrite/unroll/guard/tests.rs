@@ -215,6 +215,7 @@ fn the_extent_becomes_a_second_condition() {
         "for (int i = 0; i < n && q[0]++; ++i) { a[i] = HERE; }",
         "for (int i = 0; i < n && in[i]; ++i) { a[i] = HERE; if (in[i] > 2) ++i; }",
         "for (int i = 0; i < n && in[i]; ++i) { int& r = i; r += 2; a[i] = HERE; }",
+        "using Whole = int&; for (int i = 0; i < n && in[i]; ++i) { ++(Whole)i; a[i] = HERE; }",
         "__shared__ int i; for (i = 0; i < n && in[i]; ++i) { a[i] = HERE; }",
         // Effects without an access.
         "for (int i = 0; i < n && in[i]; ++i) { if (in[i] > 3) a[i] = HERE; q[i] = 1; }",
