@@ -23,6 +23,7 @@ use crate::rewrite::facts::sites::trees;
 use crate::rewrite::facts::taken::{has_operators, is_value, may_keep_references};
 use crate::rewrite::facts::text::is_plain_extent;
 use crate::rewrite::unroll::for_loop::has_known_length;
+use crate::rewrite::unroll::parameter::given_extents;
 
 /// The name of the array in one function: the variable itself, a reference parameter bound to it, or a member in a method.
 pub struct Holder {
@@ -98,12 +99,24 @@ impl Holder {
         !self.is_member && !self.declaration.is_parameter
     }
 
-    /// Whether the extent is known: for the variable itself, or a reference to an array with its extent. A pointer does
-    /// not show it.
+    /// Whether the extent is known: for the variable itself, or a reference to an array with its extent. Of a pointer, all calls
+    /// show it, and not what it is declared with: `float a[8]` may be any pointer.
     fn is_bounded(&self) -> bool {
-        self.declaration.kind.has_parts()
-            || (self.declaration.is_parameter
-                && (!self.extents().unwrap_or_default().is_empty() || self.is_reference()))
+        match self.declaration.is_parameter {
+            false => self.declaration.kind.has_parts(),
+            true => self.is_reference() || self.is_class() || self.given_extents().is_some(),
+        }
+    }
+
+    /// Whether it is a parameter that is an object, a copy of its argument.
+    fn is_class(&self) -> bool {
+        self.declaration.kind == DeclarationKind::Aggregate
+    }
+
+    /// The extents of the local arrays that a parameter is at all calls, if it is a pointer.
+    fn given_extents(&self) -> Option<Rc<[String]>> {
+        let name = self.name_node().filter(|_| self.declaration.is_parameter && !self.is_reference())?;
+        given_extents(&self.tree, name).filter(|extents| !extents.is_empty())
     }
 
     /// Whether it is a reference: then it is one object, whose members have their extents.
@@ -274,8 +287,18 @@ impl Holder {
 
     /// The number of elements that the subscript at a position of a path can select.
     fn extent(&self, path: &Path<'_>, position: usize, object: &StackObject) -> Option<String> {
-        let extents = self.extents()?;
         let is_leading = path.steps[..position].iter().all(|step| matches!(step, Step::Index(_)));
+        if let Some(given) = self.given_extents() {
+            let extent = given.get(position).filter(|_| is_leading)?;
+            let (declared, at) = (self.declaration.range.0, path.node.start_byte());
+            let is_same = self.tree.means_the_same(extent, declared, at);
+            return if is_same {
+                Some(extent.clone())
+            } else {
+                Some(self.tree.evaluate(extent, declared)?.to_string())
+            };
+        }
+        let extents = self.extents()?;
         let declared = extents.get(position).copied().filter(|_| is_leading);
         if let Some(size) = declared.flatten().filter(|size| is_plain_extent(self.tree.slice(*size))) {
             // At the use, the names in the extent may mean something else.
@@ -350,7 +373,10 @@ impl Holder {
     /// The element type: the inner option is `None` if it must be `auto`; the outer one if the path ends before an
     /// element.
     fn type_of(&self, path: &Path<'_>) -> Option<Option<String>> {
-        let extents = self.extents()?.len();
+        let extents = match self.given_extents() {
+            Some(given) => given.len(),
+            None => self.extents()?.len(),
+        };
         let leading = path.steps.iter().take_while(|step| matches!(step, Step::Index(_))).count();
         if extents == 0 {
             return Some(None);
@@ -523,6 +549,30 @@ mod tests {
     fn one_use_that_cannot_be_edited_is_the_end_of_all() {
         assert_eq!(uses("c", "    out[0] = c[n];\n    int *q = &c[n];"), None);
         assert_eq!(uses("v", "    out[0] = v[n].x;"), some(&["v[n].x / n of 5"]));
+    }
+
+    #[test]
+    fn the_extent_of_a_pointer_is_that_of_all_arrays_it_gets() {
+        let bound = |parameter: &str, calls: &str| {
+            let text = format!(
+                "struct S {{ float v[4]; }};\n__device__ void f(int at, {parameter}) {{ a[at] = 0; }}\n\
+                 __global__ void k(float* in, S* s, int n) {{ float x[12], y[12], z[8]; {calls} }}\n"
+            );
+            let tree = Rc::new(SyntaxTree::example("a.cu", &text));
+            let holder = Holder::at(&tree, text.find("a[at]").unwrap()).unwrap();
+            holder.is_bounded().then(|| holder.given_extents().map(|extents| extents.join(" ")))
+        };
+        for parameter in ["float *a", "float a[8]", "float a[]", "float *const a"] {
+            let known = Some(Some("12".to_string()));
+            assert_eq!(bound(parameter, "f(n, x); f(2, y);"), known, "{parameter}");
+            for calls in
+                ["f(n, x); f(n, z);", "f(n, x); f(n, in);", "f(n, x + 2);", "f(n, s->v);", "auto g = f; f(n, x);", ""]
+            {
+                assert_eq!(bound(parameter, calls), None, "{parameter} {calls}");
+            }
+        }
+        // What a reference is declared with is what it is bound to.
+        assert_eq!(bound("float (&a)[8]", "f(n, z);"), Some(None));
     }
 
     #[test]

@@ -108,8 +108,10 @@ struct Extent {
 /// The extents of a local array, or of the rows of one, with elements of a parameter's type.
 fn local_extents(tree: &SyntaxTree, argument: Node<'_>, parameter: &Declaration) -> Option<Vec<Extent>> {
     let sizes = given_sizes(tree, argument)?;
-    let own =
-        variable(tree, base_of(argument)).filter(|own| element(&own.type_text) == element(&parameter.type_text))?;
+    // `T` of `T* p` is the type of the elements that it points to.
+    let wanted = element(&parameter.type_text);
+    let is_any = tree.is_template_parameter(&wanted, parameter.range.0);
+    let own = variable(tree, base_of(argument)).filter(|own| is_any || element(&own.type_text) == wanted)?;
     let is_plain = !own.type_text.contains('*') && own.volatility.is_none();
     let extent = |size: &Node<'_>| {
         let value = u64::try_from(tree.evaluate(tree.slice(*size), size.start_byte())?).ok()?;
@@ -256,7 +258,11 @@ mod tests {
             Some(expected)
         );
         let typed = "template <typename T> __device__ void add(T* p, const T* q, int n)";
-        assert_eq!(guarded("", typed, body, "add(a, in, n);"), None);
+        assert_eq!(guarded("", typed, body, "add(a, in, n);").as_deref(), Some(expected));
+        for calls in ["add(a, in, n); add((float*)d, in, n);", "add(a, in, n); add<float>(in, a, n);", "add(m, in, n);"]
+        {
+            assert_eq!(guarded("", typed, body, calls), None, "{calls}");
+        }
         let of_type = "template <class F> __device__ void add(F f, float* p, const float* q, int n)";
         assert_eq!(guarded("", of_type, body, "add(n, a, in, n); add(n, b, in, n);").as_deref(), Some(expected));
         for calls in [
