@@ -14,8 +14,11 @@ use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
 
 use super::Rewrite;
+use super::facts::binding::is_own_value;
 use super::facts::number::is_number;
+use super::facts::purity::is_builtin;
 use super::facts::sites::located;
+use super::facts::volatile_reads::may_read_volatile;
 use super::shared::declaration::{Declared, declared};
 use super::unroll::Unrolled;
 
@@ -92,6 +95,13 @@ impl<'v> Array<'v> {
         }
         // The loop compares the count, which only the call converted to a number.
         let count = self.count(tree.slice(*length)).filter(|_| is_number(tree, *length))?;
+        // A name for an element would change with it.
+        let others = [*target, *source].into_iter().flat_map(|side| tree.identifiers(side));
+        let numbers = others.filter(|name| is_number(tree, *name)).collect();
+        let are_steady = self.are_own_values(tree.identifiers(*length)) && self.are_own_values(numbers);
+        if !are_steady || arguments.iter().any(|argument| may_read_volatile(tree, *argument)) {
+            return None;
+        }
         let is_set = last_name(tree.slice(call.field(Field::Function)?)) == "memset";
         let (first, to, from) = match (self.first(*target), self.first(*source), is_set) {
             (Some(first), _, true) => (first, self.element_of(first, counter), self.filling(*source)?.to_string()),
@@ -113,6 +123,15 @@ impl<'v> Array<'v> {
             tree.line_before(statement.start_byte(), "#pragma unroll")?,
             tree.replacement(statement.byte_range(), &text)?,
         ])
+    }
+
+    /// Whether names are those of variables of the function's own, which no element can be, or of constants.
+    fn are_own_values(&self, names: Vec<Node<'_>>) -> bool {
+        let tree = self.tree;
+        names.into_iter().all(|name| match resolve(&self.all, tree.slice(name), name.start_byte()) {
+            Some(found) => is_own_value(tree, found),
+            None => tree.is_fixed(tree.slice(name), name.start_byte()) || is_builtin(tree.slice(name)),
+        })
     }
 
     fn element_of(&self, first: i64, counter: &str) -> String {
@@ -314,6 +333,10 @@ mod tests {
             "memcpy(a, other, n * sizeof(float));",
             "memcpy(a, rows, n * sizeof(float));",
             "memcpy(a, in++, n * sizeof(float));",
+            "int& m = n; memcpy(a, in, m * sizeof(float));",
+            "using R = float&; R m = a[0]; memcpy(a, in, (int)m * sizeof(float));",
+            "volatile int m = n; memcpy(a, in, m * sizeof(float));",
+            "int& m = n; memcpy(a, in + m, n * sizeof(float));",
             "memcpy(a, in, next(n) * sizeof(float));",
             "memcpy(a + n, in, n * sizeof(float));",
             "memset(a, 1, n * sizeof(float));",

@@ -19,6 +19,7 @@ use crate::rewrite::facts::number::is_number;
 use crate::rewrite::facts::purity::{is_arithmetic, is_name_path, is_pure, is_pure_call};
 use crate::rewrite::facts::sites::{located, without_declaration};
 use crate::rewrite::facts::steady::may_write;
+use crate::rewrite::facts::volatile_reads::may_read_volatile;
 use crate::rewrite::select::place::{place, shares_line};
 
 /// A longer chain of selects would cost more than the loads that it saves.
@@ -187,6 +188,7 @@ impl<'v> Vector<'v> {
         let is_steady = names.iter().all(|name| !may_write(tree, statement, tree.slice(*name)));
         let is_fit = is_pure(tree, index)
             && is_number(tree, index)
+            && !may_read_volatile(tree, index)
             && is_steady
             && (is_arithmetic(tree, index) || !(is_conditional || has_effects(tree, statement)))
             && (!is_written || is_value)

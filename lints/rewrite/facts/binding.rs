@@ -7,6 +7,7 @@ use std::ops::Range;
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Call, Field, Kind, Node, Pointer};
 use cuda_syntax::identifiers::identifiers;
+use cuda_syntax::tree::{Declaration, DeclarationKind};
 use lmem_unit::{Hides, aliases_in, each_token};
 
 use super::named_type::named_type;
@@ -56,6 +57,17 @@ pub fn names_no_reference(tree: &SyntaxTree, range: Range<usize>) -> bool {
         (known.has_arguments || known.forwarded.contains(word)) && tree.is_template_parameter(word, range.start)
     };
     !Hides::Reference.is_in(words(), &known.aliases) && !words().any(is_forwarded)
+}
+
+/// Whether nothing before the name of a variable in its declaration may make it another name of something: `int& n`, `Ref n`,
+/// `auto& [n, m]`.
+pub fn is_own_value(tree: &SyntaxTree, own: &Declaration) -> bool {
+    let declared = || {
+        let name = tree.root()?.named_descendant_for_byte_range(own.range.0, own.range.1)?;
+        let type_node = name.ancestors().skip(1).find_map(|node| node.field(Field::Type))?;
+        (type_node.start_byte() < own.range.0).then_some(type_node.start_byte()..own.range.0)
+    };
+    own.kind != DeclarationKind::Alias && declared().is_some_and(|range| names_no_reference(tree, range))
 }
 
 /// What in a text may stand for a type of references.

@@ -18,6 +18,7 @@ use lmem_frame::StackObject;
 use self::element::{is_number_read, is_object_read, with_parts, write_statement};
 use self::flow::Flow;
 use super::Rewrite;
+use super::facts::binding::is_own_value;
 use super::facts::classes::is_copied_plainly;
 use super::facts::integers::plain_words;
 use super::facts::number::{is_number, is_number_type};
@@ -160,6 +161,7 @@ impl<'t> Array<'t> {
             && matches!(plain_words(&own.type_text).as_str(), "int" | "unsigned" | "unsigned int")
             && own.volatility.is_none()
             && !own.is_parameter
+            && is_own_value(tree, own)
             && scope.byte_range().contains(&own.range.0)
             && own.range.0 > self.declared.statement.end_byte()
             && is_automatic(tree, own.range.0)

@@ -2,9 +2,10 @@
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::tree::{DeclarationKind, Volatility, access_path, last_name, resolve, role};
+use cuda_syntax::tree::{Volatility, access_path, last_name, resolve, role};
 
 use super::Writer;
+use crate::rewrite::facts::binding::is_own_value;
 use crate::rewrite::facts::number::{is_number_type, is_value_type};
 use crate::rewrite::facts::purity::{is_arithmetic, is_builtin, is_name_path, is_pure, is_pure_call, takes_values};
 use crate::rewrite::facts::steady::is_reachable;
@@ -124,10 +125,10 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether an index may be evaluated for each element: what a member's index names might be another member, or refer to an element.
+    /// Whether an index may be evaluated for each element: what is not a variable of the function's own might be another member, or a name
+    /// for an element that is written.
     pub(super) fn may_stand_in_loops(&self, index: Node<'_>) -> bool {
-        let is_own = || self.tree.identifiers(index).iter().all(|name| self.is_own(*name));
-        is_arithmetic(self.tree, index) && (!self.holder.is_member || is_own())
+        is_arithmetic(self.tree, index) && self.tree.identifiers(index).iter().all(|name| self.is_own(*name))
     }
 
     /// Whether a value of a type is read before an index is counted: the assignment of a class reads it later, and then what is counted
@@ -146,7 +147,7 @@ impl Writer<'_> {
     pub(super) fn is_own(&self, name: Node<'_>) -> bool {
         let declarations = self.tree.declarations(self.function);
         match resolve(&declarations, self.tree.slice(name), name.start_byte()) {
-            Some(found) => found.kind != DeclarationKind::Alias && !matches!(found.volatility, Some(Volatility::Value)),
+            Some(found) => is_own_value(self.tree, found) && !matches!(found.volatility, Some(Volatility::Value)),
             None => self.tree.is_fixed(self.tree.slice(name), name.start_byte()) || is_builtin(self.tree.slice(name)),
         }
     }
@@ -177,6 +178,41 @@ mod tests {
         let assignment = node.named_child(0).filter(|child| child.kind() == Kind::AssignmentExpression);
         let effects = Effects::of(&tree, node, assignment);
         (effects.written, effects.has_unknown)
+    }
+
+    #[test]
+    fn what_an_element_may_change_is_counted_once() {
+        let before = |body: &str| {
+            let text = super::super::tests::edited("c", super::super::Form::Branch, body);
+            text.map(|text| text.contains("_index = "))
+        };
+        for own in [
+            "    c[n]++;",
+            "    const int i = n;\n    c[i] += 2;",
+            "    c[threadIdx.x + 2]++;",
+            "    c[state.x > 0]++;",
+        ] {
+            assert_eq!(before(own), Some(false), "{own}");
+        }
+        for other in [
+            "    int& i = c[2];\n    c[i]++;",
+            "    const int& i = c[2];\n    c[i]++;",
+            "    int&& i = static_cast<int&&>(c[2]);\n    c[i]++;",
+            "    using R = int&;\n    R i = c[2];\n    c[i]++;",
+            "    auto& [i, j, k] = v[0];\n    c[(int)i]++;",
+            "    decltype(auto) i = (c[2]);\n    c[i]++;",
+            "    State& s = state;\n    c[s.key[0]]++;",
+            "    auto step = [&](const int& i) { c[i]++; };",
+        ] {
+            assert_ne!(before(other), Some(false), "{other}");
+        }
+        for read_each_time in [
+            "    volatile int i = n;\n    c[i]++;",
+            "    volatile int& i = *(volatile int*)p;\n    out[0] = c[i];",
+            "    typedef volatile int Cell;\n    Cell& i = *(Cell*)p;\n    c[i]++;",
+        ] {
+            assert_eq!(before(read_each_time), None, "{read_each_time}");
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ use crate::rewrite::facts::number::{is_number, is_value_type};
 use crate::rewrite::facts::sites::trees;
 use crate::rewrite::facts::taken::{has_operators, is_value, may_keep_references};
 use crate::rewrite::facts::text::is_plain_extent;
+use crate::rewrite::facts::volatile_reads::may_read_volatile;
 use crate::rewrite::unroll::for_loop::has_known_length;
 use crate::rewrite::unroll::parameter::given_extents;
 
@@ -232,8 +233,8 @@ impl Holder {
             let Step::Index(subscript) = step else { continue };
             let index = Subscript::of(*subscript).and_then(Subscript::index)?;
             if !is_static(&self.tree, index) {
-                // The index is compared with numbers: a class may have its own `==`.
-                if !is_number(&self.tree, index) {
+                // The index is compared with numbers: a class may have its own `==`. Each read of what is volatile counts.
+                if !is_number(&self.tree, index) || may_read_volatile(&self.tree, index) {
                     return None;
                 }
                 let extent = self.extent(path, position, object)?;
