@@ -3,19 +3,20 @@
 extern "C" __global__ void length_refers_to_an_element(const float* in, const int* order, float* out, int n, unsigned m)
 {
     const int t = blockIdx.x * blockDim.x + threadIdx.x;
-    int a[11];
+    unsigned a[11];
     for (int k = 0; k < 11; ++k) a[k] = (int)(in[t + k] * 8.0f);
-    int& which = a[2];
+    unsigned& which = a[2];
     for (int x = 0; x < n * 3 + 5; ++x) {
         which = order[(t + x * 7) & 0xfffff] % 3;
         a[1] += x;
-        int b[11];
+        unsigned b[11];
         for (int k = 0; k < 11; ++k) b[k] = a[k];
-        int& count = b[2];
-        memcpy(b, order + t, count * sizeof(int));
+        b[0] = which + 1;
+        unsigned& count = b[0];
+        memcpy(b, order + t, count * sizeof(unsigned));
         for (int k = 0; k < 11; ++k) a[k] = a[k] * 3 + b[k];
     }
-    int sum = 0;
+    unsigned sum = 0;
     for (int k = 0; k < 11; ++k) sum = sum * 5 + a[k];
     out[t] = (sum & 0xffff) * 0.125f;
 }
