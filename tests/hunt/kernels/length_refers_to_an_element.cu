@@ -13,7 +13,8 @@ extern "C" __global__ void length_refers_to_an_element(const float* in, const in
         for (int k = 0; k < 11; ++k) b[k] = a[k];
         b[0] = which + 1;
         unsigned& count = b[0];
-        memcpy(b, order + t, count * sizeof(unsigned));
+        const unsigned* from = (const unsigned*)order;
+        memcpy(b, from + t, count * sizeof(unsigned));
         for (int k = 0; k < 11; ++k) a[k] = a[k] * 3 + b[k];
     }
     unsigned sum = 0;
