@@ -240,8 +240,9 @@ impl Holder {
                 let extent = self.extent(path, position, object)?;
                 let count = self.tree.evaluate(&extent, path.node.start_byte());
                 let count = count.and_then(|count| u64::try_from(count).ok());
-                let count = count.or_else(|| self.count_in(object).filter(|_| path.steps.len() == 1));
+                // That of one instance is not the number of rows in all.
                 let row = count.and_then(|count| Row::of(&self.tree, index, count));
+                let count = count.or_else(|| self.count_in(object).filter(|_| path.steps.len() == 1));
                 dimensions.push(match row {
                     Some(row) => Dimension { index: row.number, extent: row.extent, count: Some(row.count) },
                     None => Dimension { index, extent, count },
@@ -317,13 +318,20 @@ impl Holder {
         if let Some(count) = self.member_extent(self.tree.slice(field.field(Field::Field)?), path.node.start_byte()) {
             return Some(count);
         }
-        if let Some((_, count)) = self.member_of(path, object).filter(|_| position + 1 == path.steps.len()) {
+        if let Some((_, count)) =
+            self.member_of(path, object).filter(|_| position + 1 == path.steps.len() && !self.is_in_template())
+        {
             return Some(count.to_string());
         }
-        // `sizeof` avoids spelling the member's extent, whose names may be unknown here.
+        // `sizeof` avoids spelling the member's extent, whose names may be unknown here, or others in another instance.
         let argument = self.tree.slice(subscript.field(Field::Argument)?);
         let is_simple = !argument.contains(['[', '(']);
         is_simple.then(|| format!("sizeof({argument}) / sizeof({argument}[0])"))
+    }
+
+    /// Whether the function, or a class around it, is a template, of which the object shows one instance.
+    fn is_in_template(&self) -> bool {
+        self.function().is_none_or(|function| function.enclosing(Kind::TemplateDeclaration).is_some())
     }
 
     /// The element type of a member array, and its number of elements, as the compiler's front end has them: the class may be
@@ -344,7 +352,7 @@ impl Holder {
 
     /// The type of an element of a member array, if it can be spelled anywhere.
     fn member_type(&self, path: &Path<'_>, object: &StackObject) -> Option<String> {
-        let (element, _) = self.member_of(path, object)?;
+        let (element, _) = self.member_of(path, object).filter(|_| !self.is_in_template())?;
         types::is_scalar(element).then(|| element.to_string())
     }
 
