@@ -153,6 +153,13 @@ fn titles_say_once_what_holds_for_all() {
              64 by your largest block size"
         )
     );
+    let from =
+        |name: &str, axes: &str| format!("move `{name}`; replace 64 by your block size (64 is from k.cu:9{axes})");
+    let (a, b, c) = (from("a", ""), from("b", ", one-dimensional"), from("c", ""));
+    assert_eq!(
+        title(&[("a", &a), ("b", &b), ("c", &c)]),
+        "together: move `a`; move `b`; move `c`; replace 64 by your block size (64 is from k.cu:9, one-dimensional)"
+    );
 }
 
 #[test]

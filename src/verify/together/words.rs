@@ -28,8 +28,12 @@ fn together(parts: &[(&str, &str)]) -> String {
         let is_named = what.contains(&format!("`{name}`"));
         clauses.push(if is_named { what.to_string() } else { format!("for `{name}`, {what}") });
         for condition in of_title {
-            if !conditions.contains(&condition) {
-                conditions.push(condition);
+            // One of them may say more: `(128 is from k.cu:9)`, `(128 is from k.cu:9, one-dimensional)`.
+            let says = |one: &str, other: &str| one.starts_with(other.trim_end_matches(')'));
+            match conditions.iter_mut().find(|known| says(known, condition) || says(condition, known)) {
+                Some(known) if condition.len() > known.len() => *known = condition,
+                Some(_) => {}
+                None => conditions.push(condition),
             }
         }
     }
