@@ -48,7 +48,7 @@ pub fn suggestions(object: &StackObject) -> Vec<Suggestion> {
     let edited = |one: &Kept| {
         let rewrite = Rewrite::new(Applicability::MaybeIncorrect, one.edits.clone());
         let rewrite = rewrite.within_kernel(is_within_kernel(one)).keeping_loops(true);
-        let relation = if one.takes_place { "in place of" } else { "beside" };
+        let relation = if one.takes_place { "instead of" } else { "beside" };
         let title = format!("keep the value of `{}` in a variable {relation} `{}`", one.element, one.index);
         let selected = |form| {
             let rest = selection(object, form, &one.reads)?;

@@ -516,6 +516,9 @@ pub(super) fn is_static(tree: &Rc<SyntaxTree>, index: Node<'_>) -> bool {
 mod tests {
     use super::super::tests::{kernel, with_object};
     use super::*;
+    use cuda_syntax::Example;
+    use lmem_frame::{FrameObject, StackObjectKind, Variable};
+    use nv_code::UnitFacts;
 
     /// Uses with a computed index, as `expression / index of extent`, by the array's name in the function.
     fn uses(name: &str, body: &str) -> Option<Vec<String>> {
@@ -582,6 +585,37 @@ mod tests {
         }
         // What a reference is declared with is what it is bound to.
         assert_eq!(bound("float (&a)[8]", "f(n, z);"), Some(None));
+    }
+
+    #[test]
+    fn a_member_has_the_extent_of_each_instance() {
+        let extent = |head: &str| {
+            let text =
+                format!("#include \"best.cuh\"\n{head} __global__ void k(int n) {{ Best best; best.idx[n] = 0; }}\n");
+            let example = Example::new(&text);
+            let (trees, facts) = (example.trees(), UnitFacts::default());
+            let tree = trees.tree(trees.id(Example::NAME).unwrap());
+            let declared = text.find("best;").unwrap();
+            let mut object = FrameObject::new(StackObjectKind::Variable, 32);
+            object.variable = Some(Variable {
+                name: "best".to_string(),
+                type_text: "Best".to_string(),
+                kind: DeclarationKind::Aggregate,
+                is_parameter: false,
+                volatility: None,
+                initializer: None,
+                sharing: Vec::new(),
+                members: vec![("idx".to_string(), "int[8]".to_string())],
+                bytes: Some(32),
+                span: tree.span(declared..declared + 4).unwrap(),
+            });
+            let object = StackObject::new(&object, &facts, &trees);
+            let holder = Holder::at(tree, declared).unwrap();
+            let path = Path::of(tree.node_at(text.find("best.idx").unwrap()).unwrap()).unwrap();
+            holder.extent(&path, 1, &object)
+        };
+        assert_eq!(extent("").as_deref(), Some("8"));
+        assert_eq!(extent("template <int K>").as_deref(), Some("sizeof(best.idx) / sizeof(best.idx[0])"));
     }
 
     #[test]

@@ -63,27 +63,3 @@ extern "C" __global__ void exchanged(const int *order, float *out, int n) {
     }
     for (int i = 0; i < 8; ++i) out[i * 32 + threadIdx.x] = a[i];
 }
-
-// A member's extent is that of each instance.
-template <typename T, int K> struct Best {
-    T value[K];
-    int id[K];
-};
-
-template <typename T, int K> __global__ void picked(const float *in, const int *order, float *out, int n) {
-    Best<T, K> best; //~ dynamic_index
-    for (int i = 0; i < K; ++i) {
-        best.value[i] = in[i * 32 + threadIdx.x];
-        best.id[i] = order[i];
-    }
-    for (int i = 0; i < n; ++i) {
-        const int at = order[i * 32 + threadIdx.x] % K;
-        best.value[at] += in[i];
-    }
-    float sum = 0.0f;
-    for (int i = 0; i < K; ++i) sum = sum * 0.5f + best.value[i] * best.id[i];
-    out[threadIdx.x] = sum;
-}
-
-template __global__ void picked<float, 10>(const float *, const int *, float *, int);
-template __global__ void picked<double, 14>(const float *, const int *, float *, int);
