@@ -14,10 +14,9 @@ use lmem_base::diagnostic::{Applicability, Edit, Suggestion};
 use lmem_frame::StackObject;
 
 use super::Rewrite;
-use super::facts::binding::is_own_value;
 use super::facts::number::is_number;
-use super::facts::purity::is_builtin;
 use super::facts::sites::located;
+use super::facts::steady::is_own;
 use super::facts::volatile_reads::may_read_volatile;
 use super::shared::declaration::{Declared, declared};
 use super::unroll::Unrolled;
@@ -97,9 +96,10 @@ impl<'v> Array<'v> {
         let count = self.count(tree.slice(*length)).filter(|_| is_number(tree, *length))?;
         // A name for an element would change with it.
         let others = [*target, *source].into_iter().flat_map(|side| tree.identifiers(side));
-        let numbers = others.filter(|name| is_number(tree, *name)).collect();
-        let are_steady = self.are_own_values(tree.identifiers(*length)) && self.are_own_values(numbers);
-        if !are_steady || arguments.iter().any(|argument| may_read_volatile(tree, *argument)) {
+        let mut counted = others.filter(|name| is_number(tree, *name)).chain(tree.identifiers(*length));
+        if !counted.all(|name| is_own(tree, &self.all, name))
+            || arguments.iter().any(|argument| may_read_volatile(tree, *argument))
+        {
             return None;
         }
         let is_set = last_name(tree.slice(call.field(Field::Function)?)) == "memset";
@@ -123,15 +123,6 @@ impl<'v> Array<'v> {
             tree.line_before(statement.start_byte(), "#pragma unroll")?,
             tree.replacement(statement.byte_range(), &text)?,
         ])
-    }
-
-    /// Whether names are those of variables of the function's own, which no element can be, or of constants.
-    fn are_own_values(&self, names: Vec<Node<'_>>) -> bool {
-        let tree = self.tree;
-        names.into_iter().all(|name| match resolve(&self.all, tree.slice(name), name.start_byte()) {
-            Some(found) => is_own_value(tree, found),
-            None => tree.is_fixed(tree.slice(name), name.start_byte()) || is_builtin(tree.slice(name)),
-        })
     }
 
     fn element_of(&self, first: i64, counter: &str) -> String {

@@ -5,10 +5,11 @@ use cuda_syntax::ast::{Field, Kind, Node, Pointer, Update};
 use cuda_syntax::identifiers::identifiers;
 use cuda_syntax::tree::{Declaration, DeclarationKind, Declarations, Volatility, enclosing_function, resolve};
 
-use super::binding::{declares_value, is_declaration, names_no_reference};
+use super::binding::{declares_value, is_declaration, is_own_value, names_no_reference};
 use super::classes::member_here;
 use super::evaluation::is_value_argument;
 use super::outer::may_be_member;
+use super::purity::is_builtin;
 use super::unseen::{is_taken_for_type, may_be_reference, may_be_taken};
 use super::unwritten::writes_no_memory;
 use super::writes::may_be_written;
@@ -79,6 +80,15 @@ fn is_reference_to_constant_memory(tree: &SyntaxTree, own: &Declaration) -> bool
         Some(base.kind() == Kind::Identifier && is_of_constant_memory(tree, base))
     };
     !own.is_parameter && own.volatility.is_none() && bound().unwrap_or(false)
+}
+
+/// Whether a name is that of a variable that only its function can change, no other name of something, or of a constant.
+pub fn is_own(tree: &SyntaxTree, all: &Declarations, name: Node<'_>) -> bool {
+    let text = tree.slice(name);
+    match resolve(all, text, name.start_byte()) {
+        Some(found) => is_own_value(tree, found) && found.volatility != Some(Volatility::Value),
+        None => tree.is_fixed(text, name.start_byte()) || is_builtin(text),
+    }
 }
 
 /// Whether a local variable keeps its first value: nothing in its function writes it or takes its address.

@@ -2,13 +2,12 @@
 
 use cuda_syntax::SyntaxTree;
 use cuda_syntax::ast::{Field, Kind, Node};
-use cuda_syntax::tree::{Volatility, access_path, last_name, resolve, role};
+use cuda_syntax::tree::{access_path, last_name, role};
 
 use super::Writer;
-use crate::rewrite::facts::binding::is_own_value;
 use crate::rewrite::facts::number::{is_number_type, is_value_type};
-use crate::rewrite::facts::purity::{is_arithmetic, is_builtin, is_name_path, is_pure, is_pure_call, takes_values};
-use crate::rewrite::facts::steady::is_reachable;
+use crate::rewrite::facts::purity::{is_arithmetic, is_name_path, is_pure, is_pure_call, takes_values};
+use crate::rewrite::facts::steady::{is_own, is_reachable};
 use crate::rewrite::select::holder::IndexedUse;
 use crate::rewrite::select::role::Role;
 
@@ -145,11 +144,7 @@ impl Writer<'_> {
 
     /// Whether only this function can change a variable.
     pub(super) fn is_own(&self, name: Node<'_>) -> bool {
-        let declarations = self.tree.declarations(self.function);
-        match resolve(&declarations, self.tree.slice(name), name.start_byte()) {
-            Some(found) => is_own_value(self.tree, found) && !matches!(found.volatility, Some(Volatility::Value)),
-            None => self.tree.is_fixed(self.tree.slice(name), name.start_byte()) || is_builtin(self.tree.slice(name)),
-        }
+        is_own(self.tree, &self.tree.declarations(self.function), name)
     }
 }
 

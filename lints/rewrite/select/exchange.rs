@@ -84,10 +84,7 @@ impl<'h> Writer<'h> {
         let mut lines = Lines::new();
         let indices = self.indices(found, &self.base_name(found), &[], &mut lines);
         let counters = self.counters(found, &indices)?;
-        let own = found.dimensions.iter().zip(&counters);
-        let replaced: Vec<_> =
-            own.map(|(dimension, counter)| (dimension.index.byte_range(), counter.clone())).collect();
-        let text = self.text(found.statement.byte_range(), &replaced);
+        let text = self.text(found.statement.byte_range(), &Self::counted(found, &counters));
         let body = format!("if ({}) {text}", condition(&counters, &indices));
         self.loops(found, &counters, 0, &[body], &mut lines);
         self.place(found.statement, &lines, Vec::new(), true)

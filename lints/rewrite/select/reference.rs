@@ -72,8 +72,7 @@ impl<'h> Writer<'h> {
         }
         lines.extend(values);
         let counters = self.counters_beside(found, &indices, tree.text().get(range.clone())?)?;
-        let element = found.dimensions.iter().zip(&counters);
-        replaced.extend(element.map(|(dimension, counter)| (dimension.index.byte_range(), counter.clone())));
+        replaced.extend(Self::counted(found, &counters));
         let head = self.text(declaration.byte_range(), &replaced);
         let start = early.last().map_or(declaration.end_byte(), |last| last.end_byte());
         let body = format!("{head}{}", self.text(start..range.end, &replaced));

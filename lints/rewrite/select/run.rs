@@ -232,8 +232,7 @@ impl<'h> Writer<'h> {
             replaced.extend(counter.map(|(_, counter)| (index.byte_range(), counter.clone())));
         }
         for used in uses {
-            let element = used.dimensions.iter().zip(&counters);
-            replaced.extend(element.map(|(dimension, counter)| (dimension.index.byte_range(), counter.clone())));
+            replaced.extend(Self::counted(used, &counters));
         }
         let body = self.text(range.clone(), &replaced);
         self.in_loops(found, (&counters, &indices), range, &body, lines)

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use cuda_syntax::ast::Node;
 use cuda_syntax::identifiers::{FreshNames, identifiers, occurrences};
 use cuda_syntax::tree::resolve;
 
@@ -24,15 +25,27 @@ impl Writer<'_> {
         let mut indices = Vec::new();
         for dimension in &found.dimensions {
             let text = self.text(dimension.index.byte_range(), replaced);
-            if self.may_stand_in_loops(dimension.index) {
-                indices.push(if is_name_path(dimension.index) { text } else { format!("({text})") });
-                continue;
-            }
-            let name = self.fresh(&format!("{base}_index"));
-            lines.push((0, format!("const auto {name} = {text};")));
-            indices.push(name);
+            let stands_in_loops = self.may_stand_in_loops(dimension.index);
+            indices.push(self.index(dimension.index, text, stands_in_loops, base, lines));
         }
         indices
+    }
+
+    /// An index as it can be compared in loops: where it stands, or by a name for what it was before them.
+    pub(super) fn index(
+        &mut self,
+        node: Node<'_>,
+        text: String,
+        stands_in_loops: bool,
+        base: &str,
+        lines: &mut Lines,
+    ) -> String {
+        if stands_in_loops {
+            return if is_name_path(node) { text } else { format!("({text})") };
+        }
+        let name = self.fresh(&format!("{base}_index"));
+        lines.push((0, format!("const auto {name} = {text};")));
+        name
     }
 
     pub(super) fn loops(
@@ -65,11 +78,16 @@ impl Writer<'_> {
         replaced: &[(Range<usize>, String)],
     ) -> String {
         let mut all = replaced.to_vec();
-        let own = found.dimensions.iter().zip(indices);
-        all.extend(own.map(|(dimension, index)| (dimension.index.byte_range(), index.clone())));
+        all.extend(Self::counted(found, indices));
         // Skips a replacement of the whole expression: its parts are needed here.
         all.retain(|(range, _)| *range != found.node.byte_range());
         self.text(found.node.byte_range(), &all)
+    }
+
+    /// The counters in place of the indices of a use.
+    pub(super) fn counted(found: &IndexedUse<'_>, counters: &[String]) -> Vec<(Range<usize>, String)> {
+        let own = found.dimensions.iter().zip(counters);
+        own.map(|(dimension, counter)| (dimension.index.byte_range(), counter.clone())).collect()
     }
 
     /// The text of a range with replacements; only outermost replacements apply.

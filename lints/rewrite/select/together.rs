@@ -11,7 +11,7 @@ use lmem_base::diagnostic::Edit;
 use super::text::condition;
 use super::{Lines, Writer};
 use crate::rewrite::facts::number::{is_number, is_value_type};
-use crate::rewrite::facts::purity::{is_arithmetic, is_builtin, is_name_path, is_pure};
+use crate::rewrite::facts::purity::{is_arithmetic, is_builtin, is_pure};
 use crate::rewrite::facts::steady::{is_reachable, may_write};
 use crate::rewrite::select::holder::IndexedUse;
 use crate::rewrite::select::place::is_first_on_line;
@@ -110,7 +110,6 @@ impl<'h> Writer<'h> {
         let base = self.base_name(found);
         let mut indices = Vec::new();
         for dimension in &found.dimensions {
-            let index = tree.slice(dimension.index);
             // The index is compared in each round: what it names must be the same in all of them.
             let is_steady = || {
                 tree.identifiers(dimension.index).iter().all(|name| {
@@ -119,13 +118,9 @@ impl<'h> Writer<'h> {
                         && !statements(found.statement, last).any(|it| may_write(tree, it, name))
                 })
             };
-            if self.may_stand_in_loops(dimension.index) && is_steady() {
-                indices.push(if is_name_path(dimension.index) { index.to_string() } else { format!("({index})") });
-            } else {
-                let name = self.fresh(&format!("{base}_index"));
-                lines.push((0, format!("const auto {name} = {index};")));
-                indices.push(name);
-            }
+            let stands_in_loops = self.may_stand_in_loops(dimension.index) && is_steady();
+            let text = tree.slice(dimension.index).to_string();
+            indices.push(self.index(dimension.index, text, stands_in_loops, &base, lines));
         }
         indices
     }
