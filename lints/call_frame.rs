@@ -26,8 +26,8 @@
 //! ## Fix safety
 //! Inlining and direct calls keep the meaning. `__forceinline__` is suggested for a `__noinline__` function that is
 //! called by name; with `-rdc=true` the programmer must judge, because other units may call it too. A table of
-//! functions that are all defined in the file becomes a `switch`: see `address_escape`. All else is advice: indirect
-//! calls are often deliberate.
+//! functions that are all defined in the file becomes a `switch` where an element is called in place, `filters[i](x)`; one that is
+//! kept in a variable or handed on is not followed. All else is advice: indirect calls are often deliberate.
 //!
 //! ## When it is wrong
 //! Indirect calls are often deliberate, and a function that does much work hides the cost of saving registers. The
@@ -161,7 +161,20 @@ fn passed(cx: &LintContext<'_>, area: &CallArea, arguments: u64, result: u64) ->
         .suggest(inlined)
         .suggest(by_name)
         .note(format!("part of the stack frame of {kind} `{}`, which calls it", frame.name))
-        .help("pass only the members that are needed, or call it directly so that it can be inlined")
+        .help(match is_recursive(frame, area) {
+            true => "pass less: only the members that are needed, and what stays the same on all levels by one pointer",
+            false => "pass only the members that are needed, or call it directly so that it can be inlined",
+        })
+}
+
+/// Whether a callee calls itself, so that it cannot be inlined.
+fn is_recursive(frame: &KernelFrame, area: &CallArea) -> bool {
+    let entered = frame.objects.iter().filter_map(|object| match &object.kind {
+        StackObjectKind::Recursion(recursion) => Some(recursion),
+        _ => None,
+    });
+    let mut functions = frame.recursion.iter().chain(entered).flat_map(|recursion| &recursion.functions);
+    functions.any(|function| area.callees.iter().flatten().any(|callee| demangle(callee) == *function))
 }
 
 /// A structure that is copied to local memory before a call and passed from there.

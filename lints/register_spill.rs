@@ -103,7 +103,7 @@ fn check(cx: &LintContext<'_>, object: &StackObject) -> Option<Finding> {
     for group in spills.groups.iter().filter(|group| group.bytes > 0) {
         let line = |group: &SpillGroup| group.span.as_ref().map(|span| (span.file.path.clone(), span.start_line()));
         if shown.len() < SHOWN_GROUPS && !shown.iter().any(|known| line(known) == line(group)) {
-            finding = finding.label(group.span.as_ref(), share(group));
+            finding = finding.label(group.span.as_ref(), share(group, shown.is_empty()));
             shown.push(group);
         }
     }
@@ -356,14 +356,16 @@ fn without_limit(usage: &ResourceUsage) -> String {
     format!("without any limit it still spills ({stores} spill stores, {loads} spill loads)")
 }
 
-/// `` `feature`: 12 values spilled (48 B), 23 reloads in a loop ``
-fn share(group: &SpillGroup) -> String {
+/// `` `feature`: 12 values spilled to 48 B, 23 reloads in a loop ``. Values that are not live at the same time share slots, and
+/// each slot counts for one group.
+fn share(group: &SpillGroup, is_first: bool) -> String {
     let values = plural(group.values, "value");
+    let slots = format!("{}{}", bytes(group.bytes), if is_first { "" } else { " more" });
     let is_loop = group.span.as_ref().is_some_and(|span| is_loop_header(span.text()));
     let what = match &group.variable {
-        Some(variable) => format!("`{}`: {values} spilled ({})", variable.name, bytes(group.bytes)),
-        None if is_loop => format!("{values} live across the loop spilled ({})", bytes(group.bytes)),
-        None => format!("{values} spilled ({})", bytes(group.bytes)),
+        Some(variable) => format!("`{}`: {values} spilled to {slots}", variable.name),
+        None if is_loop => format!("{values} live across the loop spilled to {slots}"),
+        None => format!("{values} spilled to {slots}"),
     };
     let reloads = plural(group.refills, "reload");
     match (group.refills, group.refill_depth) {

@@ -199,6 +199,10 @@ impl OverlaySource for Compilers<'_> {
         let is_open = self.bench.is_some_and(|bench| bench.runs(&target.architecture) && !tried.is_timed_on(bench));
         (!is_open).then(|| tried.result())
     }
+
+    fn is_timed(&self) -> bool {
+        self.bench.is_some()
+    }
 }
 
 impl Compilers<'_> {

@@ -149,6 +149,14 @@ impl Fault {
         }
     }
 
+    /// Whether an estimate speaks against it, which what is measured on a GPU overrules.
+    pub fn is_estimated(&self) -> bool {
+        match self {
+            Self::Alike(_, of_others) => of_others.is_estimated(),
+            _ => matches!(self, Self::Work(..) | Self::Slower(_) | Self::Doubtful | Self::ByHand | Self::Room(..)),
+        }
+    }
+
     /// Whether another size of the block would not help either: a thread takes as much room in each.
     pub fn is_of_any_block(&self) -> bool {
         if let Self::Alike(_, of_others) = self {

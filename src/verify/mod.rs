@@ -76,6 +76,11 @@ pub trait OverlaySource: Sync {
     fn measured(&self, _overlay: &Overlay<'_>, _target: &Target) -> Option<Result<Measured, Box<Failure>>> {
         None
     }
+
+    /// Whether edits are timed on a GPU.
+    fn is_timed(&self) -> bool {
+        false
+    }
 }
 
 /// Settings of the verification.
@@ -171,7 +176,7 @@ pub fn prove(diagnostics: &mut [Diagnostic], prover: &Prover<'_>) -> Tally {
     }
     together::try_together(diagnostics, &mut outcomes, prover, &mut tally);
     for (diagnostic, outcomes) in diagnostics.iter_mut().zip(outcomes) {
-        keep(diagnostic, outcomes, &mut tally);
+        keep(diagnostic, outcomes, prover, &mut tally);
     }
     covered::share(diagnostics, &|edits, place| prover.subjects.are_of_one(edits, place));
     if !tally.interrupted {
@@ -195,7 +200,7 @@ pub fn place(diagnostic: &Diagnostic) -> String {
     format!("{} at {place}", diagnostic.code.name())
 }
 
-fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) {
+fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, prover: &Prover<'_>, tally: &mut Tally) {
     let suggestions = std::mem::take(&mut diagnostic.suggestions);
     let mut open = Vec::new();
     let mut refuted = Vec::new();
@@ -236,6 +241,7 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
     for (title, fault, _) in refuted.iter().filter(|(_, fault, _)| matches!(fault, Fault::Alike(..))) {
         diagnostic.notes.push(format!("not compiled: {title} ({fault})"));
     }
+    let may_be_faster = !prover.source.is_timed() && refuted.iter().any(|(_, fault, _)| fault.is_estimated());
     let mut rejected: Vec<String> = Vec::new();
     let mut is_answered = diagnostic.help.iter().any(|help| help.message.contains("shared memory"));
     let fused =
@@ -276,7 +282,7 @@ fn keep(diagnostic: &mut Diagnostic, outcomes: Vec<Verdict>, tally: &mut Tally) 
     }
     diagnostic.help.clear();
     if diagnostic.suggestions.is_empty() {
-        let message = unfused.map_or_else(|| dead_end(diagnostic), str::to_string);
+        let message = unfused.map_or_else(|| dead_end(diagnostic, may_be_faster), str::to_string);
         diagnostic.help.push(Help { message });
     }
 }
@@ -295,9 +301,13 @@ fn is_advised(diagnostic: &Diagnostic, title: &str) -> bool {
     ideas.iter().any(|idea| title.contains(idea) && help().any(|message| message.contains(idea)))
 }
 
-/// The advice if no edit helps.
-fn dead_end(diagnostic: &Diagnostic) -> String {
-    format!("no edit found that helps; restructure, or silence it with `// lmem: allow({})`", diagnostic.code.name())
+/// The advice if no edit helps. What an estimate speaks against may help in launches of the reader's.
+fn dead_end(diagnostic: &Diagnostic, may_be_faster: bool) -> String {
+    let lint = diagnostic.code.name();
+    match may_be_faster {
+        true => format!("`cargo lmem measure` times these; restructure or silence with `// lmem: allow({lint})`"),
+        false => format!("no edit found that helps; restructure, or silence it with `// lmem: allow({lint})`"),
+    }
 }
 
 /// The suggestions of a round, the costliest diagnostics first.

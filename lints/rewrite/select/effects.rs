@@ -110,7 +110,8 @@ impl Writer<'_> {
         loop {
             let Some(parent) = node.parent() else { return false };
             match parent.kind() {
-                Kind::ParenthesizedExpression => node = parent,
+                Kind::ParenthesizedExpression | Kind::CastExpression | Kind::UnaryExpression => node = parent,
+                Kind::BinaryExpression if is_beside_a_number(parent, node) => node = parent,
                 Kind::ReturnStatement => return true,
                 Kind::InitDeclarator => {
                     return parent.parent().is_some_and(|it| it.fields(Field::Declarator).count() == 1);
@@ -146,6 +147,12 @@ impl Writer<'_> {
     pub(super) fn is_own(&self, name: Node<'_>) -> bool {
         is_own(self.tree, &self.tree.declarations(self.function), name)
     }
+}
+
+/// Whether the other operand of an expression is a number: it does not matter when that is evaluated.
+fn is_beside_a_number(whole: Node<'_>, operand: Node<'_>) -> bool {
+    let operands = [Field::Left, Field::Right].map(|side| whole.field(side));
+    operands.into_iter().flatten().all(|it| it == operand || it.kind() == Kind::NumberLiteral)
 }
 
 /// What the only index of a use counts: `top` of `stack[--top]`.
@@ -243,12 +250,18 @@ mod tests {
         let writes = lines("    c[n++] = r;").unwrap();
         assert!(writes.contains("const int c_value = r;\n    const auto c_index = n++;"), "{writes}");
         assert!(lines("    c[r++] = n;").unwrap().contains("const int c_value = n;\n    const auto c_index = r++;"));
-        assert!(lines("    int m = c[--r];").is_some());
+        for body in ["    int m = c[--r];", "    int m = 2 * (c[--r] + 3);", "    int m = -(int)c[--r] - 1;"] {
+            assert!(lines(body).is_some(), "{body}");
+        }
         for body in [
             "    int x = r, y = c[--n];",
             "    int2 v = {r, c[--n]};",
             "    out[r] = c[--n];",
             "    m = r << c[--n];",
+            "    int m = r + c[--n];",
+            "    int m = (c[--n] + 1) * r;",
+            "    int m = c[--r] ? 1 : 2;",
+            "    int m = 1 && c[--r];",
             "    c[n++] = next(r);",
             "    if (c[--r]) n = 1;",
         ] {

@@ -12,7 +12,7 @@ use super::machine_code::{Pipe, Wide, pipe, special};
 
 /// The version of what is counted, and in which launches. Counts on record are of one version: those of another would be
 /// estimated as if they were of this one.
-pub const COUNTING: u32 = 1;
+pub const COUNTING: u32 = 2;
 
 /// The counts of both versions of a kernel in the same launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

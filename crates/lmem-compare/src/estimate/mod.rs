@@ -17,7 +17,8 @@
 //!
 //! Where host code shows a launch of the kernel, its blocks and constant arguments are those that are counted
 //! (`search/launched.rs`). Then the warps that are resident are known, and how long the launch takes: its time has a part
-//! that no edit ends (`LAUNCH`), and traffic counts. Otherwise all warps that fit are assumed, and the launch is made up.
+//! that no edit ends (`LAUNCH`), and traffic counts. Otherwise all warps that fit are assumed, and the launch is made up
+//! as programs have them (`search/usual.rs`).
 //!
 //! The weights (`WEIGHTS`) are fitted to 277 pairs of kernels measured on an H100; `README.md` beside this file has the sets,
 //! their families, and what is predicted of each with weights that were fitted without it. Spearman's rank correlation of
@@ -39,7 +40,7 @@
 //! is executed in any case: selects, passes of shared memory, words of constant memory, accesses to global memory, which
 //! take the place of one to local memory each; so is a loss of resident warps. What it saves depends on the caches: the
 //! cautious estimate has all local memory of the original hit, and its stored lines cost less (`CAUTIOUS`). An edit that
-//! adds nothing stays at 1 or above. One that adds something (`Estimate::adds`), work of the integer pipe too, must earn it. By what is required, without
+//! adds nothing stays at 0.97 (`NO_SLOWER`) or above. One that adds something (`Estimate::adds`), work of the integer pipe too, must earn it. By what is required, without
 //! and with shared memory among what is added, slower edits (by more than 3 %) that are shown and faster ones that are lost:
 //!
 //! | required | 170 kernels: 21 slower, 146 faster | 107 programs, made-up launches: 17, 90 | unseen: 5, 57 | hard: 7, 63 | real: 3, 72 | mixed: 7, 60 |
@@ -95,6 +96,10 @@ const MOST_WARPS: f64 = 62.0;
 const LOW: f64 = 0.51;
 const HIGH: f64 = 1.72;
 
+/// The cautious estimate in percent below which an edit that adds nothing is slower. Of the 175 pairs that add nothing, but
+/// those of edits by hand, none took longer by more than 3 %.
+const NO_SLOWER: u32 = 97;
+
 /// The cautious estimate in percent from which on an edit that adds something is a gain.
 const EARNED: u32 = 107;
 
@@ -134,7 +139,7 @@ pub struct Estimate {
 impl Estimate {
     /// Whether the edit may be slower: what it adds exceeds what it saves for certain.
     pub fn is_slower(&self) -> bool {
-        self.cautious_percent < 100
+        self.cautious_percent < if self.adds { 100 } else { NO_SLOWER }
     }
 
     /// Whether the gain of an edit that adds something is within the error of the estimate.

@@ -10,14 +10,15 @@ use ptx_machine::{End, Memory, Origin};
 use serde::{Deserialize, Serialize};
 
 use super::original::judged;
+use super::usual::{Bounds, usual_bounds};
 use super::{LAUNCH_LIMIT, LONG_TURN, Order, PATIENCE, Recipe, Search};
 use crate::draw::Elements;
 
 /// Numbers of blocks, in turn, as long as the launch stays within the limits.
 const BLOCKS: [u32; 5] = [1, 16, 128, 512, 2048];
 
-/// Launches tried with one block: other numbers, and then the blocks of the comparison.
-const ATTEMPTS: u64 = 16;
+/// Launches tried with one block: as programs have them, with blocks of a usual size and then those of the comparison.
+const BLOCK_SIZES: [bool; 2] = [true, false];
 
 /// Threads of a block, if nothing decides it.
 const THREADS: u32 = 256;
@@ -28,9 +29,6 @@ const WORK: u64 = 4_000_000;
 
 /// Limit on the bytes of all buffers.
 const MEMORY: u64 = 256 << 20;
-
-/// A value that integers reach only if they guard threads or scale offsets, and are no trip counts.
-const GUARD: i64 = 1 << 16;
 
 /// Start of a buffer in device memory is a multiple of this.
 const ALIGNMENT: i64 = 256;
@@ -78,7 +76,10 @@ pub struct Pointer {
 pub(crate) fn large_launch(mut search: Search<'_>) -> Result<LargeLaunch, String> {
     search.narrow()?;
     search.widen();
-    let first = (0..ATTEMPTS).find_map(|attempt| {
+    let mut attempts = BLOCK_SIZES.into_iter().flat_map(|has_usual_size| {
+        (0..).zip(usual_bounds()).map(move |(number, bounds)| Attempt { number, bounds, has_usual_size })
+    });
+    let first = attempts.find_map(|attempt| {
         let recipe = search.grown(attempt, BLOCKS[0]);
         search.try_large(&recipe).map(|touched| (attempt, recipe, touched))
     });
@@ -92,28 +93,30 @@ pub(crate) fn large_launch(mut search: Search<'_>) -> Result<LargeLaunch, String
     search.filled(&recipe, &elements, &ranges)
 }
 
+/// A launch that is tried.
+#[derive(Debug, Clone, Copy)]
+struct Attempt {
+    number: u64,
+    bounds: Bounds,
+    has_usual_size: bool,
+}
+
 /// The offsets of each buffer that a launch touches.
 type Ranges = Vec<(Origin, Range<i64>)>;
 
 impl Search<'_> {
     /// A launch with more blocks. Integers that guard threads grow with it, trip counts do not.
-    fn grown(&self, attempt: u64, blocks: u32) -> Recipe {
-        let mut recipe = self.recipe(attempt);
-        recipe.below_in.clone_from(&self.below_in);
+    fn grown(&self, attempt: Attempt, blocks: u32) -> Recipe {
+        let mut recipe = self.recipe(attempt.number);
         let (old, new) = (self.before.kernel(), self.after.kernel());
         let most = [old, new].map(|kernel| kernel.max_thread_count().unwrap_or(1024)).into_iter().min().unwrap_or(1);
         let is_decided = old.required_threads.or(new.required_threads).is_some() || self.terms.threads.is_some();
-        if !is_decided && attempt < ATTEMPTS / 2 {
+        if !is_decided && attempt.has_usual_size {
             let is_plane = self.shape.rows && PLANE.iter().product::<u32>() <= most;
             recipe.block = if is_plane { PLANE } else { [THREADS.min(most), 1, 1] };
         }
         recipe.grid = [blocks, recipe.grid[1], recipe.grid[2]];
-        let threads = i64::from(blocks) * recipe.block.iter().map(|extent| i64::from(*extent)).product::<i64>();
-        for (number, most) in recipe.integers.iter_mut().zip(&self.most) {
-            if *most >= GUARD {
-                *number = threads.max(*number);
-            }
-        }
+        self.make_usual(&mut recipe, attempt.bounds, &[]);
         recipe
     }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::original::{Reason, judged};
+use super::original::{Ran, Reason, judged};
 use super::{Counted, LONG_TURN, Order, Search};
 use crate::draw::Elements;
 use crate::recipe::{Recipe, Spread};
@@ -47,8 +47,8 @@ const LONG: u64 = 150_000;
 const LAUNCHES: usize = 3;
 
 impl Search<'_> {
-    /// The program's largest launch that the original accepts, else the longest that was compared, on the grid of the
-    /// program.
+    /// The program's largest launch that the original accepts, else one as programs have it or the longest that was
+    /// compared, on the grid of the program.
     pub(super) fn counted_launch(&mut self, longest: Option<Recipe>) -> Option<Counted> {
         // A launch does not tell which instance of a template it is of: one that fails is of another.
         let most = [self.before, self.after].map(|program| program.kernel().max_thread_count().unwrap_or(1024));
@@ -60,7 +60,7 @@ impl Search<'_> {
         found.or_else(|| {
             let launch = launches.first().filter(|launch| launch.grid.is_some());
             Some(Counted {
-                recipe: longest?,
+                recipe: self.usual(None, &[]).or(longest)?,
                 blocks: launch.map_or(0, SourceLaunch::blocks),
                 threads: launch.map(SourceLaunch::threads),
                 is_launched: false,
@@ -70,6 +70,11 @@ impl Search<'_> {
 
     fn accepted(&mut self, launch: &SourceLaunch) -> Option<Counted> {
         let given = self.parameters.given(&launch.arguments);
+        if launch.grid.is_none()
+            && let Some(recipe) = self.usual(Some(launch.block), &given)
+        {
+            return Some(Counted { recipe, blocks: 0, threads: None, is_launched: false });
+        }
         let mut longest: Option<(u64, Recipe)> = None;
         let mut found = 0;
         let drawn = DRAWN.map(|number| Recipe { spread: Spread::Random, ..self.drawn(number, false) });
@@ -92,9 +97,7 @@ impl Search<'_> {
                 *number = given.unwrap_or(*number);
             }
             let ran = self.execute(self.before, &recipe, &Elements::default(), (LIMIT, LONG_TURN), Order::Usual);
-            // What is read without a value changes no results here, as none are compared.
-            let is_valid = matches!(judged(&ran.outcome), Ok(()) | Err(Reason::Unwritten(_)));
-            if !is_valid || !ran.has_effect() || !self.reach.in_original(&ran.outcome) {
+            if !self.can_be_counted(&ran) {
                 continue;
             }
             found += 1;
@@ -105,6 +108,13 @@ impl Search<'_> {
         }
         let (_, recipe) = longest?;
         Some(Counted { recipe, blocks: launch.blocks(), threads: None, is_launched: launch.grid.is_some() })
+    }
+
+    /// Whether a run of the original is valid, and executes what the edit changes. What is read without a value changes no
+    /// results here, as none are compared.
+    pub(super) fn can_be_counted(&self, ran: &Ran) -> bool {
+        let is_valid = matches!(judged(&ran.outcome), Ok(()) | Err(Reason::Unwritten(_)));
+        is_valid && ran.has_effect() && self.reach.in_original(&ran.outcome)
     }
 }
 
@@ -164,7 +174,7 @@ mod tests {
             slowest_chain: 62_220,
             ..Counts::default()
         };
-        assert_eq!((COUNTING, counts), (1, expected));
+        assert_eq!((COUNTING, counts), (2, expected));
     }
 
     #[test]

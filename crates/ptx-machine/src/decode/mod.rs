@@ -602,7 +602,8 @@ pub(crate) fn code_address(index: u32) -> u64 {
 /// By block: the block at which threads that diverge there reconverge.
 ///
 /// It is the immediate post-dominator in a reduced graph: if a block has another successor, its edges to blocks that
-/// only return are removed, because threads that exit are not waited for.
+/// only return are removed, because threads that exit are not waited for. Of a loop that only such an edge leaves, the last one
+/// stays: without it, threads would never meet there.
 fn meeting_points(function: &Function, graph: &Graph) -> Vec<Option<u32>> {
     let mut pruned = graph.clone();
     let only_leaves = |block: usize| {
@@ -620,14 +621,19 @@ fn meeting_points(function: &Function, graph: &Graph) -> Vec<Option<u32>> {
             pruned.blocks[block].successors = stays;
         }
     }
-    for block in &mut pruned.blocks {
-        block.predecessors.clear();
-    }
-    for block in 0..pruned.blocks.len() {
-        for next in pruned.blocks[block].successors.clone() {
-            pruned.blocks[next.index()].predecessors.push(ptx_syntax::Block(block as u32));
+    set_predecessors(&mut pruned);
+    let ends = (0..pruned.blocks.len()).filter(|block| pruned.blocks[*block].may_leave);
+    let mut leaves = vec![false; pruned.blocks.len()];
+    mark_before(&pruned, ends.collect(), &mut leaves);
+    for block in (0..pruned.blocks.len()).rev() {
+        let (all, kept) = (&graph.blocks[block], &mut pruned.blocks[block]);
+        if !leaves[block] && (kept.successors.len() < all.successors.len() || all.may_leave) {
+            kept.successors.clone_from(&all.successors);
+            kept.may_leave = all.may_leave;
+            mark_before(&pruned, vec![block], &mut leaves);
         }
     }
+    set_predecessors(&mut pruned);
     let post = pruned.post_dominators();
     let point = |block: usize| {
         // A block with one successor does not diverge.
@@ -635,6 +641,26 @@ fn meeting_points(function: &Function, graph: &Graph) -> Vec<Option<u32>> {
         parts.then(|| post.immediate(ptx_syntax::Block(block as u32))).flatten().map(|block| block.0)
     };
     (0..graph.blocks.len()).map(point).collect()
+}
+
+fn set_predecessors(graph: &mut Graph) {
+    for block in &mut graph.blocks {
+        block.predecessors.clear();
+    }
+    for block in 0..graph.blocks.len() {
+        for next in graph.blocks[block].successors.clone() {
+            graph.blocks[next.index()].predecessors.push(ptx_syntax::Block(block as u32));
+        }
+    }
+}
+
+/// Marks blocks and all those before them that are not marked.
+fn mark_before(graph: &Graph, mut blocks: Vec<usize>, marks: &mut [bool]) {
+    while let Some(block) = blocks.pop() {
+        if !std::mem::replace(&mut marks[block], true) {
+            blocks.extend(graph.blocks[block].predecessors.iter().map(|before| before.index()));
+        }
+    }
 }
 
 /// Whether a form has only the allowed modifiers, besides types.
