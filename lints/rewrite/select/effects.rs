@@ -262,6 +262,9 @@ mod tests {
             "    int m = (c[--n] + 1) * r;",
             "    int m = c[--r] ? 1 : 2;",
             "    int m = 1 && c[--r];",
+            "    int& m = (int&)c[--r];",
+            "    auto& m = (int&)(c[--r]);",
+            "    auto&& m = +(const int&)c[--r];",
             "    c[n++] = next(r);",
             "    if (c[--r]) n = 1;",
         ] {
