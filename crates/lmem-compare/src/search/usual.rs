@@ -26,22 +26,21 @@ pub(super) enum Length {
 
 impl Search<'_> {
     /// The first such launch that the original accepts and in which it executes what the edit changes. The block and the
-    /// integers that are known are given.
+    /// integers that are known are given. What is executed for it does not count: other launches are tried if there is none.
     pub(super) fn usual(&mut self, block: Option<[u32; 3]>, given: &[Option<i64>]) -> Option<Recipe> {
-        self.work = 0;
+        let (before, mut found) = (self.work, None);
         for bounds in usual_bounds() {
-            if self.work > ENOUGH {
+            if found.is_some() || self.work > before + ENOUGH {
                 break;
             }
             let mut recipe = self.recipe(0);
             recipe.block = block.unwrap_or(recipe.block);
             self.make_usual(&mut recipe, bounds, given);
             let ran = self.execute(self.before, &recipe, &Elements::default(), (LIMIT, LONG_TURN), Order::Usual);
-            if self.can_be_counted(&ran) {
-                return Some(recipe);
-            }
+            found = self.can_be_counted(&ran).then_some(recipe);
         }
-        None
+        self.work = before;
+        found
     }
 
     /// Sets the integers of a launch whose extents are set, but those that are given.
